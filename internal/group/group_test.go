@@ -173,6 +173,25 @@ func TestUnknownUnits(t *testing.T) {
 	}
 }
 
+// A lease that old reads lacked counts again when they show it.
+func TestMissingAndBack(t *testing.T) {
+	w := quiet(t, 2, 10)
+	a, b := w.processes[0].m, w.processes[1].m
+	w.store.hidden = memberPrefix + b.Name()
+	w.runUntil(w.now + w.lease/2)
+	a.changed = true // something else makes it count
+	w.runUntil(w.now + w.lease/4)
+	if len(a.living) != 1 {
+		t.Fatalf("%d are living, want 1: the other one is hidden", len(a.living))
+	}
+	w.store.hidden = ""
+	w.runUntil(w.now + w.lease/2)
+	if len(a.living) != 2 {
+		t.Errorf("%d are living, want 2", len(a.living))
+	}
+	w.settle(t, w.lease)
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)

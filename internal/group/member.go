@@ -109,6 +109,9 @@ type peer struct {
 	grave   bool  // its mark is being removed
 }
 
+// gone is how many lists in a row must lack a lease, until it is taken as missing.
+const gone = 2
+
 // NewMember makes a member of a group. It joins with the first Tick.
 func NewMember(c Config) *Member {
 	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}}
@@ -306,7 +309,8 @@ func (m *Member) tookMembers(now Instant, asked pending, r Reply) {
 	m.looked = now.Mono
 	for i := range m.peers {
 		m.peers[i].missing++
-		if blind { // the store may have been away for all: only time in which this member looked counts
+		m.changed = m.changed || m.peers[i].missing == gone // it counts as one of the living no more
+		if blind {                                          // the store may have been away for all: only time in which this member looked counts
 			m.peers[i].since = now.Mono
 		}
 	}
@@ -320,7 +324,8 @@ func (m *Member) tookMembers(now Instant, asked pending, r Reply) {
 		}
 		i := m.met[k]
 		p := &m.peers[i]
-		p.name = name // the store's own text of it is compared faster the next time
+		p.name = name                             // the store's own text of it is compared faster the next time
+		m.changed = m.changed || p.missing > gone // it is back: a read was old
 		p.missing = 0
 		if p.version == v.Version || p.over {
 			continue
@@ -363,12 +368,12 @@ func (m *Member) judge(asked time.Duration) {
 				m.ask(Request{Op: Delete, Key: memberPrefix + p.name, Version: p.version}, pending{do: (*Member).marked, index: int32(i)})
 			}
 		case p.version == "": // known from a unit's record only
-			if p.missing >= 2 && m.names(int32(i)) {
+			if p.missing >= gone && m.names(int32(i)) {
 				m.mark(int32(i), Create)
 			}
 		case still >= m.cfg.Lease+time.Duration(m.cfg.Random()%uint64(m.period()/2+1)):
 			op := Update
-			if p.missing >= 2 { // nothing removes the record of a lease that is not over; but a store may lose it
+			if p.missing >= gone { // nothing removes the record of a lease that is not over; but a store may lose it
 				op = Create
 			}
 			m.mark(int32(i), op)
@@ -405,7 +410,7 @@ func (m *Member) census() {
 	for i := range m.peers {
 		p := &m.peers[i]
 		p.place = -1
-		if !p.over && p.version != "" && p.missing < 2 && !p.away && !(int32(i) == m.me && m.leaving) {
+		if !p.over && p.version != "" && p.missing < gone && !p.away && !(int32(i) == m.me && m.leaving) {
 			m.living = append(m.living, int32(i))
 		}
 	}

@@ -17,6 +17,7 @@ type simStore struct {
 	lists    map[string][]*Value // by prefix, sorted
 	shown    map[string]*simList
 	wrote    func(key string, data []byte)
+	hidden   string // key that lists lack: a follower that does not have it yet
 }
 
 type simList struct {
@@ -104,7 +105,9 @@ func (s *simStore) list(now time.Duration, prefix string, lag int) []Value {
 		}
 		l.values = make([]Value, 0, len(s.lists[prefix]))
 		for _, v := range s.lists[prefix] {
-			l.values = append(l.values, *v)
+			if v.Key != s.hidden {
+				l.values = append(l.values, *v)
+			}
 		}
 		l.at, l.dirty = now, false
 	}
