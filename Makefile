@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-sources bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-sources bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -135,6 +135,12 @@ mutate:
 # for, which .ci/run looks at; go test looks at one in five of them.
 sim:
 	ISOWATCH_SIM=$(SIM) ISOWATCH_SIM_FROM=$(FROM) go test -timeout 6h -v ./internal/simtest/...
+
+# The claims of a group in virtual time: 300 members, 3,000 units, 1,000 faults a seed, SEEDS seeds from FROM on.
+# 300 take some 8 minutes on two free cores. go test runs a short form.
+SEEDS ?= 300
+sim-group:
+	ISOWATCH_SIM_GROUP=$(SEEDS) ISOWATCH_SIM_GROUP_FROM=$(FROM) go test -count=1 -timeout 6h -v -run '^TestSim' ./internal/group
 
 # The monitor and a real Kafka killed every few seconds under a steady load, for
 # SOAK at SOAK_RATE transactions a second.

@@ -14,6 +14,7 @@ func (s *Service) Fixed(next *Service) []string {
 		same bool
 	}{
 		{"data", s.Data == next.Data},
+		{"replica", s.Replica == next.Replica},
 		{"durability", s.Durability == next.Durability},
 		{"min-free", s.MinFree == next.MinFree},
 		{"memory", s.Memory == next.Memory},

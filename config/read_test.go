@@ -66,7 +66,7 @@ func TestParseEverything(t *testing.T) {
 	serializable, si := isolation.Level{Base: isolation.Serializable}, isolation.Level{Base: isolation.SnapshotIsolation}
 	orders, billing := s.WatchOf("orders"), s.WatchOf("billing")
 	for what, ok := range map[string]bool{
-		"data":            s.Data == "/var/lib/isowatch" && s.Durability == Fsync && s.MinFree == GiB,
+		"data":            s.Data == "/var/lib/isowatch" && s.Replica == "monitor-0.b" && s.Durability == Fsync && s.MinFree == GiB,
 		"http":            s.HTTP.Address == "0.0.0.0:8080" && s.HTTP.Profiles && s.HTTP.Token.Env == "ISOWATCH_TOKEN" && s.HTTP.Guarded() && !s.HTTP.Loopback(),
 		"watch":           s.Watch.Expect == si && s.Watch.Named && len(s.Watch.Levels) == 2 && s.Watch.Window.Duration == 90*time.Second,
 		"contract":        s.Watch.Contract.String() == "capture=complete,start=empty,unmonitored-writers=no,deletes=unseen,value-identity=version,version-order=numeric,trust-commit-ts=true,sequential-keys=true,linearizable-keys=true,isolation=ignore,begins=recorded,sessions=closed,wfr-keys=true,clock-drift=5ms",

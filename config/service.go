@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -48,9 +49,14 @@ func CheckMemory(s Size) error {
 	return fmt.Errorf("memory %v: at least %v. With less, the store and the input leave no room for transactions", s, LeastMemory)
 }
 
+// replicaName is good as a label of metrics and as a word in a log. Names of hosts and of pods are such names.
+var replicaName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+
 // Service is everything that a running monitor is told.
 type Service struct {
 	Data string // folder of the store, the embedded server's stream and the socket
+	// Replica names this monitor among several that watch the same, in its metrics and its log; "": no name.
+	Replica string
 	// Durability says which crashes a committed step survives: Async or Fsync.
 	Durability string
 	// MinFree is the free space of the folder's disk below which no input is taken.
@@ -98,6 +104,7 @@ func DefaultService() Service {
 func (s *Service) fields() []field {
 	return []field{
 		{"data", text{&s.Data}},
+		{"replica", text{&s.Replica}},
 		{"durability", oneOf{&s.Durability, []string{Async, Fsync}}},
 		{"min-free", size{&s.MinFree}},
 		{"memory", orAuto{size{&s.Memory}}},
@@ -249,6 +256,9 @@ func (s *Service) Validate() error {
 	var f faults
 	if s.Data == "" {
 		f.add("data", "data: no folder is named")
+	}
+	if s.Replica != "" && !replicaName.MatchString(s.Replica) {
+		f.add("replica", "replica %q: want at most 100 letters, digits, dots, underscores and hyphens", s.Replica)
 	}
 	if s.Durability != Async && s.Durability != Fsync {
 		f.add("durability", "durability %q: want %s or %s", s.Durability, Async, Fsync)

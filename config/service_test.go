@@ -54,6 +54,8 @@ func TestServiceFaults(t *testing.T) {
 		want   string
 	}{
 		{"no folder", func(s *Service) { s.Data = "" }, "data"},
+		{"a replica that is no word", func(s *Service) { s.Replica = "a b" }, "replica"},
+		{"a replica of 101 letters", func(s *Service) { s.Replica = strings.Repeat("a", 101) }, "replica"},
 		{"durability", func(s *Service) { s.Durability = "sync" }, `durability "sync": want async or fsync`},
 		{"no port", func(s *Service) { s.HTTP.Address = "localhost" }, `http "localhost": want HOST:PORT`},
 		{"bad port", func(s *Service) { s.HTTP.Address = ":70000" }, `port "70000"`},

@@ -131,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	if p.config.Log.Format == "json" { // which the file of settings can say too
 		p.asJSON()
 	}
-	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
+	log, err := p.log()
 	if err != nil {
 		return err
 	}
@@ -190,6 +190,15 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
+// log is the service's, with the name of this monitor on each line where it has one.
+func (p *service) log() (*slog.Logger, error) {
+	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
+	if err == nil && p.config.Replica != "" {
+		log = log.With("replica", p.config.Replica)
+	}
+	return log, err
+}
+
 // tellVerdicts tells the verdicts on each source at the end of the input: behind the
 // findings, and in the log where these are. Where a line of JSON holds a finding, another one holds
 // the verdicts, and people read them on standard error.
@@ -227,7 +236,7 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 }
 
 func (p *service) logVerdicts(reports []app.Report) error {
-	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
+	log, err := p.log()
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (r *settings) register(f *pflag.FlagSet) {
 	outputFlag(f, &r.output)
 	logFlags(f, &s.Log)
 	r.sinks.register(f)
-	for _, x := range s.Settings("min-free", "memory", "http", "self-test", "retention") {
+	for _, x := range s.Settings("replica", "min-free", "memory", "http", "self-test", "retention") {
 		name := strings.ReplaceAll(x.Path, ".", "-")
 		if f.Lookup(name) != nil || x.Path == "http.address" {
 			continue
@@ -52,6 +52,8 @@ func (r *settings) register(f *pflag.FlagSet) {
 
 func settingUsage(path string) string {
 	switch path {
+	case "replica":
+		return "name of this monitor among several that watch the same input; it is in metrics and in the log, and in no alert"
 	case "min-free":
 		return "least free space on the data folder's disk: with less, no input is read; 0: no check"
 	case "memory":

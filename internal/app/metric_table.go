@@ -96,6 +96,7 @@ func metricTable() []metric {
 		{"stored_bytes", "Stored bytes of findings and dead letters.", []string{"kind"}},
 		{"retention_removed_total", "Records removed by retention.", []string{"kind"}},
 		{"pages_info", "Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.", []string{"url"}},
+		{"replica_info", "Name of this monitor among several that watch the same (--replica). Always 1. Without a name there is none.", []string{"replica"}},
 		{"build_info", "Version and revision of the program, and the Go version that built it. Always 1.", []string{"version", "revision", "goversion"}},
 	}
 }

@@ -24,7 +24,7 @@ func (a *App) register() error {
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
-	c.pages = a.linkedPages()
+	c.pages, c.replica = a.linkedPages(), a.config.Replica
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
@@ -59,6 +59,7 @@ type collector struct {
 	expects      func(source string) isolation.Level
 	build        []string          // values of build_info
 	pages        string            // where people reach the pages; "": nobody knows
+	replica      string            // name of this monitor among several; "": none
 	titles       map[string]string // of anomalies, in words
 
 	all  []*prometheus.Desc
@@ -97,6 +98,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge("build_info", 1, c.build...)
 	if c.pages != "" {
 		gauge("pages_info", 1, c.pages)
+	}
+	if c.replica != "" {
+		gauge("replica_info", 1, c.replica)
 	}
 	gauge("last_tick_timestamp_seconds", seconds(s.Tick))
 	gauge("open_transactions", float64(s.Open))

@@ -99,6 +99,36 @@ isowatch_store_commits_total 3
 	}
 }
 
+// The name of a monitor among several is the label of one metric, and of no other: alerts of rules do not carry it.
+func TestReplicaMarksOneMetric(t *testing.T) {
+	for _, name := range []string{"", "a"} {
+		registry, c := prometheus.NewRegistry(), collectorOf(bankStatus())
+		c.replica = name
+		registry.MustRegister(c)
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var marked []string
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "replica" {
+						marked = append(marked, f.GetName()+" "+l.GetValue())
+					}
+				}
+			}
+		}
+		want := []string{"isowatch_replica_info a"}
+		if name == "" {
+			want = nil
+		}
+		if !slices.Equal(marked, want) {
+			t.Errorf("replica %q marks %q, want %q", name, marked, want)
+		}
+	}
+}
+
 // A first finding must show as an increase: every anomaly of every source that
 // is known or declared is there before it, once.
 func TestFindingsExistAtZero(t *testing.T) {
@@ -165,6 +195,7 @@ isowatch_weaker_than_expected_total{asked="read-uncommitted",expected="read-comm
 func TestMetricTable(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := collectorOf(bankStatus())
+	c.replica = "a"
 	c.room, c.memory, c.reloaded = newDiskSpace(0, nil, nil), newMemory(0), &reloaded{}
 	c.probes, c.selfTest = []*probed{{source: "canary", watch: newProbeWatch(time.Now)}}, &selfTest{}
 	c.stages = new(engine.Engine).Stages

@@ -1,0 +1,260 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// quiet is a world of so many members and units in which all units are owned.
+func quiet(t *testing.T, members, units int) *world {
+	t.Helper()
+	w := newWorld(1, simSize{members: members, units: units}, noFault)
+	w.runUntil(3 * w.lease)
+	w.settled()
+	if w.bad != "" {
+		t.Fatal(w.bad)
+	}
+	w.moves = 0
+	return w
+}
+
+// ownership is who works on each unit.
+func (w *world) ownership() map[string]*process {
+	owners := map[string]*process{}
+	for _, p := range w.processes {
+		if !p.dead {
+			for unit := range p.workers {
+				owners[unit] = p
+			}
+		}
+	}
+	return owners
+}
+
+func (w *world) settle(t *testing.T, d time.Duration) {
+	t.Helper()
+	w.runUntil(w.now + d)
+	w.settled()
+	if w.bad != "" {
+		t.Fatal(w.bad)
+	}
+}
+
+// A new member of n gets at most its share, and no unit moves between two others.
+func TestJoin(t *testing.T) {
+	for _, c := range []struct{ members, units int }{{1, 1}, {1, 10}, {2, 3}, {3, 10}, {4, 3}, {7, 100}, {9, 300}} {
+		t.Run(fmt.Sprintf("%d members and %d units", c.members, c.units), func(t *testing.T) {
+			w := quiet(t, c.members, c.units)
+			before := w.ownership()
+			joined := w.start("new")
+			w.settle(t, w.lease)
+			got := 0
+			for unit, p := range w.ownership() {
+				if p == joined {
+					got++
+				} else if p != before[unit] {
+					t.Errorf("%s moved from %s to %s", unit, before[unit].id, p.id)
+				}
+			}
+			if low := c.units / (c.members + 1); got != low && got != low+1 {
+				t.Errorf("the new member got %d units of %d", got, c.units)
+			}
+			if moves := w.moves; moves != got {
+				t.Errorf("%d moves for %d units", moves, got)
+			}
+		})
+	}
+}
+
+// The units of a killed member move within two leases, and no others do.
+func TestKill(t *testing.T) {
+	w := quiet(t, 7, 100)
+	before, victim := w.ownership(), w.processes[3]
+	victim.dead = true
+	w.settle(t, 2*w.lease)
+	for unit, p := range w.ownership() {
+		if before[unit] != victim && before[unit] != p {
+			t.Errorf("%s moved from %s to %s", unit, before[unit].id, p.id)
+		}
+	}
+	if lost := len(victim.workers); w.moves != lost {
+		t.Errorf("%d moves for %d units", w.moves, lost)
+	}
+}
+
+// A member that leaves hands its units over in half a lease, and its lease ends with it. No unit moves twice.
+func TestLeave(t *testing.T) {
+	w := quiet(t, 7, 100)
+	leaver := w.processes[3]
+	lost := len(leaver.workers)
+	leaver.run(func() { leaver.leaving = true; leaver.m.Leave() })
+	w.settle(t, w.lease/2)
+	w.settle(t, 2*w.lease)
+	if w.moves != lost {
+		t.Errorf("%d moves for %d units", w.moves, lost)
+	}
+	if !leaver.dead {
+		t.Error("it did not leave")
+	}
+	for unit, p := range w.ownership() {
+		if p == leaver {
+			t.Errorf("%s is with %s", unit, p.id)
+		}
+	}
+}
+
+// The last member may leave too: its units are free for whoever comes.
+func TestLastLeaves(t *testing.T) {
+	w := quiet(t, 1, 5)
+	last := w.processes[0]
+	last.run(func() { last.leaving = true; last.m.Leave() })
+	w.runUntil(w.now + w.lease)
+	if !last.dead {
+		t.Fatal("it did not leave")
+	}
+	w.start("next")
+	w.settle(t, w.lease/2)
+}
+
+// A member that was stopped for two leases gives up its units, says so, and joins again under another name.
+func TestPause(t *testing.T) {
+	w := quiet(t, 3, 9)
+	p := w.processes[1]
+	name := p.m.Name()
+	p.pause(2*w.lease, false)
+	w.runUntil(w.now + 2*w.lease - time.Millisecond)
+	if left := p.m.Left(p.now()); left != 0 {
+		t.Errorf("%v of the lease are left in a pause of two leases", left)
+	}
+	for unit := range p.workers {
+		if may := p.m.May(p.now(), unit, 1, 0); may != 0 {
+			t.Errorf("it may deliver for %v", may)
+		}
+	}
+	w.settle(t, w.lease)
+	if p.m.Name() == name {
+		t.Error("it has its old name")
+	}
+}
+
+// While the store cannot be reached nothing is delivered, and nothing moves when it is back.
+func TestOutage(t *testing.T) {
+	w := quiet(t, 3, 9)
+	before := w.ownership()
+	for _, p := range w.processes {
+		p.cutTil = w.now + 5*w.lease
+	}
+	w.runUntil(w.now + 3*w.lease)
+	for _, p := range w.processes {
+		if p.m.Left(p.now()) != 0 {
+			t.Errorf("%s still counts on its lease", p.id)
+		}
+	}
+	w.settle(t, 4*w.lease)
+	for unit, p := range w.ownership() {
+		if p != before[unit] {
+			t.Errorf("%s moved from %s to %s", unit, before[unit].id, p.id)
+		}
+	}
+}
+
+// A member that was not told of units takes its share of those that others know.
+func TestUnknownUnits(t *testing.T) {
+	w := quiet(t, 2, 9)
+	names := w.unitNames
+	w.unitNames = nil
+	late := w.start("late")
+	w.unitNames = names
+	w.settle(t, w.lease)
+	if n := len(late.workers); n != 3 {
+		t.Errorf("it has %d units, want 3", n)
+	}
+}
+
+// A lease that old reads lacked counts again when they show it.
+func TestMissingAndBack(t *testing.T) {
+	w := quiet(t, 2, 10)
+	a, b := w.processes[0].m, w.processes[1].m
+	w.store.hidden = memberPrefix + b.Name()
+	w.runUntil(w.now + w.lease/2)
+	a.changed = true // something else makes it count
+	w.runUntil(w.now + w.lease/4)
+	if len(a.living) != 1 {
+		t.Fatalf("%d are living, want 1: the other one is hidden", len(a.living))
+	}
+	w.store.hidden = ""
+	w.runUntil(w.now + w.lease/2)
+	if len(a.living) != 2 {
+		t.Errorf("%d are living, want 2", len(a.living))
+	}
+	w.settle(t, w.lease)
+}
+
+// Marks of ended leases are removed after a while.
+func TestGraves(t *testing.T) {
+	w := quiet(t, 3, 9)
+	w.processes[0].dead = true
+	w.settle(t, 3*w.lease)
+	if n := len(w.store.lists[memberPrefix]); n != 3 {
+		t.Fatalf("%d leases are stored, want 3", n)
+	}
+	w.settle(t, (graveLeases+3)*w.lease)
+	if n := len(w.store.lists[memberPrefix]); n != 2 {
+		t.Errorf("%d leases are stored, want 2", n)
+	}
+}
+
+// Each clock alone shows that a lease is over, and both at once that it is not.
+func TestLease(t *testing.T) {
+	l := lease{length: 10 * time.Second, held: true, since: Instant{Mono: time.Hour, Wall: 2 * time.Hour}}
+	for _, c := range []struct{ mono, wall, want time.Duration }{
+		{0, 0, 9 * time.Second},
+		{4 * time.Second, 4 * time.Second, 5 * time.Second},
+		{time.Second, 20 * time.Second, 0}, // suspended
+		{20 * time.Second, time.Second, 0}, // set back
+		{3 * time.Second, -time.Hour, 6 * time.Second},
+		{9 * time.Second, 0, 0},
+	} {
+		if got := l.left(Instant{l.since.Mono + c.mono, l.since.Wall + c.wall}); got != c.want {
+			t.Errorf("after %v and %v there are %v left, want %v", c.mono, c.wall, got, c.want)
+		}
+	}
+}
+
+func TestRecords(t *testing.T) {
+	for _, r := range []memberRecord{{}, {number: 7}, {number: 8, away: true}, {over: true}} {
+		if got, err := readMember(r.append(nil)); err != nil || got != r {
+			t.Errorf("%+v: %+v, %v", r, got, err)
+		}
+	}
+	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}} {
+		if got, err := readUnit(r.append(nil)); err != nil || got != r {
+			t.Errorf("%+v: %+v, %v", r, got, err)
+		}
+	}
+	for _, text := range []string{"", "m1", "m2 live 1", "m1 live x", "m1 live ", "u1 1 a", "u2 1 a b", "u1 -1 a b", "s1 1 2 3", "s1 1 2\n", "s1 1 2 x\n"} {
+		if _, err := readMember([]byte(text)); err == nil {
+			t.Errorf("member %q", text)
+		}
+		if _, err := readUnit([]byte(text)); err == nil {
+			t.Errorf("unit %q", text)
+		}
+		if _, err := readState([]byte(text)); err == nil {
+			t.Errorf("state %q", text)
+		}
+	}
+	r := stateRecord{1, 2, 3, []byte("a\nb")}
+	if got, err := readState(r.append(nil)); err != nil || fmt.Sprint(got) != fmt.Sprint(r) {
+		t.Errorf("%v: %v, %v", r, got, err)
+	}
+	if got := escape("kafka:a.b/3"); got != "kafka=3Aa=2Eb=2F3" {
+		t.Error(got)
+	}
+	for _, name := range []string{"", "a", "=", "=3", "é~@ /", "a=2Eb", "\x00\xff"} {
+		if got := unescape(escape(name)); got != name || strings.ContainsAny(escape(name), "./@~ ") {
+			t.Errorf("%q became %q and %q", name, escape(name), got)
+		}
+	}
+}

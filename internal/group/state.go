@@ -1,0 +1,137 @@
+package group
+
+import (
+	"errors"
+	"time"
+)
+
+// readState begins or goes on with what is to be done about a unit's state: it is read before it is written.
+func (m *Member) readState(i int32) {
+	h := m.units[i].hold
+	h.writing, h.again = true, false
+	m.ask(Request{Op: Get, Key: m.stateKey(i)}, pending{do: (*Member).tookState, index: i, term: h.term})
+}
+
+func (m *Member) stateKey(i int32) string { return statePrefix + m.units[i].key[len(unitPrefix):] }
+
+// of is the hold that a request was for; nil if that is over.
+func (m *Member) of(p pending) *hold {
+	h := m.units[p.index].hold
+	if h == nil || h.term != p.term || p.life != m.name {
+		return nil
+	}
+	return h
+}
+
+func (m *Member) tookState(_ Instant, p pending, r Reply) {
+	h := m.of(p)
+	if h == nil {
+		return
+	}
+	h.writing = false
+	record, err := stateRecord{}, r.Err
+	if err == nil {
+		record, err = readState(r.Value.Data)
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		h.version = ""
+	case err != nil:
+		h.again = true
+		m.again = append(m.again, p.index)
+		return
+	case record.term > h.term && m.lease.planted != noTermOnWrites:
+		m.lose(&m.units[p.index], "")
+		return
+	default:
+		h.version = r.Value.Version
+	}
+	if record.term == h.term { // only this member writes under this term: it is one of its own writes
+		m.wrote(p.index, record)
+	} else if !h.ready {
+		h.number, h.through, h.data = record.number, record.through, record.data
+	}
+	m.writeState(p.index)
+}
+
+// writeState writes what is due: the term first, and then what Commit gave.
+func (m *Member) writeState(i int32) {
+	h := m.units[i].hold
+	var next stateRecord
+	switch {
+	case h.writing:
+		return
+	case !h.ready:
+		next = stateRecord{h.term, h.number + 1, h.through, h.data}
+	case h.want != nil:
+		next = *h.want
+	default:
+		return
+	}
+	h.writing = true
+	r := Request{Op: Update, Key: m.stateKey(i), Version: h.version, Data: next.append(nil)}
+	if h.version == "" {
+		r.Op = Create
+	}
+	m.ask(r, pending{do: (*Member).stateWritten, index: i, term: h.term, data: r.Data})
+}
+
+func (m *Member) stateWritten(_ Instant, p pending, r Reply) {
+	h := m.of(p)
+	if h == nil {
+		return
+	}
+	if r.Err != nil { // what took effect stands in the record
+		m.readState(p.index)
+		return
+	}
+	h.writing = false
+	h.version = r.Value.Version
+	record, _ := readState(p.data) // it was made here
+	m.wrote(p.index, record)
+	m.writeState(p.index)
+}
+
+// wrote: the record took effect.
+func (m *Member) wrote(i int32, record stateRecord) {
+	u := &m.units[i]
+	h := u.hold
+	if record.number <= h.number && h.ready {
+		return
+	}
+	h.number, h.through, h.data = record.number, record.through, record.data
+	if !h.ready {
+		h.ready, m.changed = true, true
+		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through})
+		return
+	}
+	if h.want != nil && record.number >= h.want.number {
+		h.want = nil
+		m.tell(Event{Kind: Committed, Unit: u.name, Term: h.term, Through: h.through})
+	}
+}
+
+// Commit stores what a successor needs to come to the findings up to the number through, and to deliver those
+// that were not. It says whether it was begun: the write before must have ended, with the event Committed.
+func (m *Member) Commit(name string, data []byte, through uint64) bool {
+	u := m.owned(name)
+	if u == nil || !u.hold.ready || u.hold.want != nil || u.hold.yielded {
+		return false
+	}
+	u.hold.want = &stateRecord{u.hold.term, u.hold.number + 1, through, data}
+	m.writeState(m.unitOf[u.key])
+	return true
+}
+
+// May is for how long a delivery of a finding may take that begins now: 0 if it must not begin. The finding
+// must be in the state, by its number, under this member's term.
+func (m *Member) May(now Instant, name string, term, number uint64) time.Duration {
+	u := m.owned(name)
+	if u == nil || u.hold.term != term || !u.hold.ready || u.hold.yielded {
+		return 0
+	}
+	if number > u.hold.through && m.lease.planted != deliveryBeforeState {
+		return 0
+	}
+	return m.lease.left(now)
+}

@@ -1,0 +1,362 @@
+// Package file keeps a group's records in a folder that all its members mount.
+//
+// The versions of a key are files KEY@NUMBER, and the file with the greatest number counts. A change links the
+// next number to a file that is written and synced already. The link fails if this number is there, so one
+// of several writers wins. A writer that is far behind may link a number that was removed. It sees that there
+// are greater ones, and then its own link counts for nothing, since nobody reads it. A file without content
+// stands for a key that was deleted, so that no number is used twice.
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/isowatch/isowatch/internal/group"
+)
+
+// Names of folders beside the folders of records.
+const (
+	objectFolder = "objects"
+	newFolder    = "new" // files before they have their names
+)
+
+// Store is a folder.
+type Store struct {
+	dir string
+
+	mu    sync.Mutex
+	known map[string][]byte // content of records that were listed, by file
+}
+
+// Open opens the folder of a URL, file:///DIR, and makes it if it is not there.
+func Open(u *url.URL) (*Store, error) {
+	if u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) || u.RawQuery != "" {
+		return nil, fmt.Errorf("%s: want file:///DIR", u.Redacted())
+	}
+	s := &Store{dir: filepath.FromSlash(u.Path), known: map[string][]byte{}}
+	for _, name := range []string{objectFolder, newFolder} {
+		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Close does nothing: no file stays open.
+func (s *Store) Close() error { return nil }
+
+// version is a file of a record.
+type version struct {
+	key    string // without its folder
+	number uint64
+}
+
+func (v version) file() string { return fmt.Sprintf("%s@%020d", v.key, v.number) }
+
+// versions lists a folder, by key and number. If key is not empty, other keys are left out.
+func (s *Store) versions(folder, key string) ([]version, error) {
+	d, err := os.Open(filepath.Join(s.dir, folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []version
+	for _, name := range names {
+		of, text, ok := strings.Cut(name, "@")
+		number, err := strconv.ParseUint(text, 10, 64)
+		if ok && err == nil && (key == "" || of == key) {
+			all = append(all, version{of, number})
+		}
+	}
+	slices.SortFunc(all, func(a, b version) int { return strings.Compare(a.file(), b.file()) })
+	return all, nil
+}
+
+func split(key string) (folder, name string, err error) {
+	folder, name, ok := strings.Cut(key, "/")
+	if !ok || folder == "" || name == "" || strings.ContainsAny(name, "/@.") || folder == objectFolder || folder == newFolder {
+		return "", "", fmt.Errorf("key %q", key)
+	}
+	return folder, name, nil
+}
+
+// retries is how often a file may be removed between the list that shows it and the reading: each time
+// there is a newer one.
+const retries = 20
+
+// Get implements the store.
+func (s *Store) Get(_ context.Context, key string) (group.Value, error) {
+	folder, name, err := split(key)
+	if err != nil {
+		return group.Value{}, err
+	}
+	for range retries {
+		all, err := s.versions(folder, name)
+		if err != nil {
+			return group.Value{}, err
+		} else if len(all) == 0 {
+			return group.Value{}, group.ErrNotFound
+		}
+		last := all[len(all)-1]
+		data, err := os.ReadFile(filepath.Join(s.dir, folder, last.file()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return group.Value{}, err
+		case len(data) == 0:
+			return group.Value{Version: versionOf(last.number)}, group.ErrNotFound
+		}
+		return group.Value{Key: key, Version: versionOf(last.number), Data: data}, nil
+	}
+	return group.Value{}, fmt.Errorf("%s changes too fast to be read", key)
+}
+
+func versionOf(number uint64) group.Version { return group.Version(strconv.FormatUint(number, 10)) }
+
+// List implements the store. It removes old versions, except the last one before the present one of each key.
+func (s *Store) List(_ context.Context, prefix string) ([]group.Value, error) {
+	folder := strings.TrimSuffix(prefix, "/")
+	for range retries {
+		all, err := s.versions(folder, "")
+		if err != nil {
+			return nil, err
+		}
+		values, err := s.read(folder, all)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err == nil {
+			s.clean(folder, all)
+		}
+		return values, err
+	}
+	return nil, fmt.Errorf("%s changes too fast to be read", prefix)
+}
+
+// read reads the last version of each key.
+func (s *Store) read(folder string, all []version) ([]group.Value, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var values []group.Value
+	known := map[string][]byte{}
+	for i, v := range all {
+		if i+1 < len(all) && all[i+1].key == v.key {
+			continue
+		}
+		path := filepath.Join(folder, v.file())
+		data, ok := s.known[path]
+		if !ok {
+			var err error
+			if data, err = os.ReadFile(filepath.Join(s.dir, path)); err != nil {
+				return nil, err
+			}
+		}
+		known[path] = data
+		if len(data) > 0 {
+			values = append(values, group.Value{Key: folder + "/" + v.key, Version: versionOf(v.number), Data: data})
+		}
+	}
+	for path, data := range s.known { // of other folders
+		if filepath.Dir(path) != folder {
+			known[path] = data
+		}
+	}
+	s.known = known
+	return values, nil
+}
+
+// clean removes all versions but the last two of each key. An error is of no matter: the next list tries again.
+func (s *Store) clean(folder string, all []version) {
+	for i, v := range all {
+		if i+2 < len(all) && all[i+2].key == v.key {
+			_ = os.Remove(filepath.Join(s.dir, folder, v.file()))
+		}
+	}
+}
+
+// Create implements the store.
+func (s *Store) Create(ctx context.Context, key string, data []byte) (group.Version, error) {
+	was, err := s.Get(ctx, key)
+	switch {
+	case err == nil:
+		return "", group.ErrConflict
+	case !errors.Is(err, group.ErrNotFound):
+		return "", err
+	case was.Version == "":
+		was.Version = "0"
+	}
+	return s.write(key, data, was.Version)
+}
+
+// Update implements the store.
+func (s *Store) Update(_ context.Context, key string, data []byte, version group.Version) (group.Version, error) {
+	if len(data) == 0 {
+		return "", fmt.Errorf("%s: no content", key)
+	}
+	return s.write(key, data, version)
+}
+
+// Delete implements the store.
+func (s *Store) Delete(_ context.Context, key string, version group.Version) error {
+	_, err := s.write(key, nil, version)
+	return err
+}
+
+// write makes the version after the one that is named.
+func (s *Store) write(key string, data []byte, after group.Version) (group.Version, error) {
+	folder, name, err := split(key)
+	if err != nil {
+		return "", err
+	}
+	number, err := strconv.ParseUint(string(after), 10, 63)
+	if err != nil {
+		return "", group.ErrConflict // of no version of this store
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, folder), 0o700); err != nil {
+		return "", err
+	}
+	next := version{name, number + 1}
+	// Versions before the last two are removed, so the next number of a writer far behind is free again.
+	// The writer looks before it links, and again after that.
+	if all, err := s.versions(folder, name); err != nil {
+		return "", err
+	} else if last := lastOf(all); last != number {
+		return "", group.ErrConflict
+	}
+	if err := s.link(filepath.Join(folder, next.file()), data); err != nil {
+		return "", err
+	}
+	all, err := s.versions(folder, name)
+	if err != nil {
+		return "", err
+	}
+	if last := lastOf(all); last != next.number {
+		return "", fmt.Errorf("%s is at version %d already, after %d", key, last, next.number)
+	}
+	return versionOf(next.number), nil
+}
+
+func lastOf(all []version) uint64 {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)-1].number
+}
+
+// link gives new content a name that no file has. It answers with ErrConflict if one has it. When it
+// returns nil, content and name survive a power cut.
+func (s *Store) link(name string, data []byte) error {
+	temporary := filepath.Join(s.dir, newFolder, rand.Text())
+	if err := writeSynced(temporary, data); err != nil {
+		return err
+	}
+	defer os.Remove(temporary)
+	path := filepath.Join(s.dir, name)
+	if err := os.Link(temporary, path); err != nil {
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		// Over NFS the answer to a link may get lost, and the system asks again.
+		mine, err1 := os.Stat(temporary)
+		there, err2 := os.Stat(path)
+		if err1 != nil || err2 != nil || !os.SameFile(mine, there) {
+			return group.ErrConflict
+		}
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // the first error says more
+	}
+	return err
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (s *Store) object(name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
+		return "", fmt.Errorf("object %q", name)
+	}
+	return filepath.Join(objectFolder, name), nil
+}
+
+// PutObject implements the store.
+func (s *Store) PutObject(_ context.Context, name string, data []byte) error {
+	path, err := s.object(name)
+	if err != nil {
+		return err
+	}
+	return s.link(path, data)
+}
+
+// GetObject implements the store.
+func (s *Store) GetObject(_ context.Context, name string) ([]byte, error) {
+	path, err := s.object(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(s.dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, group.ErrNotFound
+	}
+	return data, err
+}
+
+// DeleteObject implements the store.
+func (s *Store) DeleteObject(_ context.Context, name string) error {
+	path, err := s.object(name)
+	if err == nil {
+		err = os.Remove(filepath.Join(s.dir, path))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// ListObjects implements the store.
+func (s *Store) ListObjects(_ context.Context, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, objectFolder))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

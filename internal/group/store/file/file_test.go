@@ -1,0 +1,86 @@
+package file
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/group"
+	"github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/internal/group/storetest"
+)
+
+func open(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConforms(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "group")
+	storetest.Conform(t, func(t *testing.T) store.Store { return open(t, dir) })
+}
+
+func TestURL(t *testing.T) {
+	for _, text := range []string{"file://host/dir", "file:dir", "file:///dir?x=1"} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(u); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}
+
+// A writer that is so far behind that its number was removed does not win, and nobody sees its content.
+func TestFarBehind(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := t.Context()
+	first, err := s.Create(ctx, "a/x", []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := first
+	for range 5 {
+		if version, err = s.Update(ctx, "a/x", []byte("2"), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.List(ctx, "a/"); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(s.dir, "a", "*")); len(names) != 2 {
+		t.Errorf("%q are left, want the last two", names)
+	}
+	if _, err := s.Update(ctx, "a/x", []byte("3"), first); !errors.Is(err, group.ErrConflict) {
+		t.Errorf("an old writer: %v", err)
+	}
+	// Between its look at the folder and its link the others may have come this far.
+	if err := s.link("a/"+version0("x", 2), []byte("stale")); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Get(ctx, "a/x")
+	if err != nil || v.Version != version || string(v.Data) != "2" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+func version0(key string, number uint64) string { return version{key, number}.file() }
+
+// A process that was killed between writing and linking leaves nothing that counts.
+func TestHalfWritten(t *testing.T) {
+	s := open(t, t.TempDir())
+	if err := os.WriteFile(filepath.Join(s.dir, newFolder, "left"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.List(t.Context(), "a/")
+	if err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}

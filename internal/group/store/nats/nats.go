@@ -1,0 +1,210 @@
+// Package nats keeps a group's records in a key-value bucket of NATS JetStream, and objects in an object store
+// beside it.
+package nats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/isowatch/isowatch/internal/group"
+)
+
+// objectsSuffix makes the name of the object store of the bucket's.
+const objectsSuffix = "_objects"
+
+// Store is a bucket.
+type Store struct {
+	records jetstream.KeyValue
+	objects jetstream.ObjectStore
+	close   func()
+}
+
+// Bucket is the name of the bucket in a URL, nats://HOST/BUCKET.
+func Bucket(u *url.URL) (string, error) {
+	name := strings.TrimPrefix(u.Path, "/")
+	if u.Host == "" || name == "" || strings.ContainsAny(name, "/. ") || u.RawQuery != "" {
+		return "", fmt.Errorf("%s: want nats://HOST/BUCKET", u.Redacted())
+	}
+	return name, nil
+}
+
+// Open opens a bucket, and makes it if it is not there, with so many replicas. close ends the connection.
+func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas int, close func()) (*Store, error) {
+	records, err := js.KeyValue(ctx, bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		records, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: replicas})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", bucket, err)
+	}
+	objects, err := js.ObjectStore(ctx, bucket+objectsSuffix)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		objects, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket + objectsSuffix, Replicas: replicas})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", bucket+objectsSuffix, err)
+	}
+	return &Store{records, objects, close}, nil
+}
+
+// Close ends the connection.
+func (s *Store) Close() error {
+	s.close()
+	return nil
+}
+
+// In a subject, dots divide what wildcards stand for. No part of a key has one.
+func subject(key string) string { return strings.Replace(key, "/", ".", 1) }
+func key(subject string) string { return strings.Replace(subject, ".", "/", 1) }
+
+func value(e jetstream.KeyValueEntry) group.Value {
+	return group.Value{Key: key(e.Key()), Version: versionOf(e.Revision()), Data: e.Value()}
+}
+
+func versionOf(revision uint64) group.Version {
+	return group.Version(strconv.FormatUint(revision, 10))
+}
+
+// Get implements the store.
+func (s *Store) Get(ctx context.Context, key string) (group.Value, error) {
+	e, err := s.records.Get(ctx, subject(key))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return group.Value{}, group.ErrNotFound
+	} else if err != nil {
+		return group.Value{}, err
+	}
+	return value(e), nil
+}
+
+// List implements the store: one consumer of the last message of each key, for a moment.
+func (s *Store) List(ctx context.Context, prefix string) ([]group.Value, error) {
+	w, err := s.records.Watch(ctx, subject(prefix)+"*", jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, err
+	}
+	defer w.Stop()
+	var all []group.Value
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return nil, errors.New("the list ended early")
+			case e == nil: // all that was there
+				slices.SortFunc(all, func(a, b group.Value) int { return cmp.Compare(a.Key, b.Key) })
+				return latest(all), nil
+			}
+			all = append(all, value(e))
+		}
+	}
+}
+
+// latest keeps the last of several values of a key: one that changed during the list is in it twice.
+func latest(all []group.Value) []group.Value {
+	kept := all[:0]
+	for _, v := range all {
+		if n := len(kept); n > 0 && kept[n-1].Key == v.Key {
+			if newer(v.Version, kept[n-1].Version) {
+				kept[n-1] = v
+			}
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+func newer(a, b group.Version) bool {
+	x, _ := strconv.ParseUint(string(a), 10, 64) // the server's numbers
+	y, _ := strconv.ParseUint(string(b), 10, 64)
+	return x > y
+}
+
+// Create implements the store.
+func (s *Store) Create(ctx context.Context, key string, data []byte) (group.Version, error) {
+	revision, err := s.records.Create(ctx, subject(key), data)
+	return outcome(revision, err)
+}
+
+// Update implements the store.
+func (s *Store) Update(ctx context.Context, key string, data []byte, version group.Version) (group.Version, error) {
+	number, err := strconv.ParseUint(string(version), 10, 64)
+	if err != nil || number == 0 {
+		return "", group.ErrConflict // of no version of this store
+	}
+	revision, err := s.records.Update(ctx, subject(key), data, number)
+	return outcome(revision, err)
+}
+
+// Delete implements the store.
+func (s *Store) Delete(ctx context.Context, key string, version group.Version) error {
+	number, err := strconv.ParseUint(string(version), 10, 64)
+	if err != nil || number == 0 {
+		return group.ErrConflict
+	}
+	_, err = outcome(0, s.records.Delete(ctx, subject(key), jetstream.LastRevision(number)))
+	return err
+}
+
+func outcome(revision uint64, err error) (group.Version, error) {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return versionOf(revision), nil
+	case errors.Is(err, jetstream.ErrKeyExists), errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+		return "", group.ErrConflict
+	}
+	return "", err
+}
+
+// PutObject implements the store.
+func (s *Store) PutObject(ctx context.Context, name string, data []byte) error {
+	_, err := s.objects.PutBytes(ctx, name, data)
+	return err
+}
+
+// GetObject implements the store.
+func (s *Store) GetObject(ctx context.Context, name string) ([]byte, error) {
+	data, err := s.objects.GetBytes(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, group.ErrNotFound
+	}
+	return data, err
+}
+
+// DeleteObject implements the store.
+func (s *Store) DeleteObject(ctx context.Context, name string) error {
+	err := s.objects.Delete(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ListObjects implements the store.
+func (s *Store) ListObjects(ctx context.Context, prefix string) ([]string, error) {
+	all, err := s.objects.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, o := range all {
+		if strings.HasPrefix(o.Name, prefix) {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrDamaged marks a snapshot whose objects are missing or are not as they were written.
+var ErrDamaged = errors.New("the snapshot is damaged")
+
+// Manifest names the objects of a snapshot, in their order. It belongs into a record: the snapshot exists once
+// the record does.
+type Manifest struct {
+	Format  int     `json:"format"` // of the manifest: 1
+	Name    string  `json:"name"`
+	Bytes   int64   `json:"bytes"`
+	Objects []Piece `json:"objects"`
+}
+
+// Piece is an object of a snapshot.
+type Piece struct {
+	Name   string `json:"name"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Save writes all of r in objects of at most ObjectSize. Their names begin with name, which no other snapshot may
+// have. After an error some of them may be there: [Drop] removes them by the name.
+func Save(ctx context.Context, o Objects, name string, r io.Reader) (Manifest, error) {
+	m := Manifest{Format: 1, Name: name}
+	buffer := make([]byte, ObjectSize)
+	for {
+		n, err := io.ReadFull(r, buffer)
+		if n > 0 {
+			sum := sha256.Sum256(buffer[:n])
+			p := Piece{Name: fmt.Sprintf("%s-%05d", name, len(m.Objects)), Bytes: n, SHA256: hex.EncodeToString(sum[:])}
+			if err := o.PutObject(ctx, p.Name, buffer[:n]); err != nil {
+				return m, fmt.Errorf("snapshot %s: %w", name, err)
+			}
+			m.Objects = append(m.Objects, p)
+			m.Bytes += int64(n)
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return m, nil
+		case err != nil:
+			return m, err
+		}
+	}
+}
+
+// Load writes the snapshot to w, each object once its sum is checked. Before the first error w may have got
+// a part of it.
+func Load(ctx context.Context, o Objects, m Manifest, w io.Writer) error {
+	if m.Format != 1 {
+		return fmt.Errorf("snapshot %s: format %d is not known", m.Name, m.Format)
+	}
+	for _, p := range m.Objects {
+		data, err := o.GetObject(ctx, p.Name)
+		if err != nil {
+			return fmt.Errorf("snapshot %s: %w", m.Name, err)
+		}
+		if sum := sha256.Sum256(data); len(data) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
+			return fmt.Errorf("%w: %s has %d bytes of %d, or others", ErrDamaged, p.Name, len(data), p.Bytes)
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Drop removes the objects of a snapshot by its name, complete or not.
+func Drop(ctx context.Context, o Objects, name string) error {
+	names, err := o.ListObjects(ctx, name+"-")
+	for _, n := range names {
+		err = errors.Join(err, o.DeleteObject(ctx, n))
+	}
+	return err
+}
+
+// ReadManifest reads a manifest from a record.
+func ReadManifest(data []byte) (m Manifest, err error) {
+	err = json.Unmarshal(data, &m)
+	return m, err
+}

@@ -1,0 +1,315 @@
+package group
+
+import (
+	"slices"
+	"strings"
+)
+
+// unit is a unit as this member sees it.
+type unit struct {
+	name    string
+	key     string  // of its record
+	version Version // "": no record was seen
+	term    uint64
+	owner   int32  // among peers; -1: none
+	next    int32  // whom it was released for; -1: anybody
+	closed  uint64 // terms up to this one are over for this member: it released or lost them
+	claims  bool   // a claim is under way
+	hold    *hold  // nil: it is not this member's
+}
+
+// hold is a unit that this member owns.
+type hold struct {
+	term    uint64
+	ready   bool    // the term is in the state: the caller was told of the unit
+	version Version // of the state's record; "": none
+	number  uint64  // of the latest write that took effect
+	through uint64  // by this write
+	data    []byte  // of this write
+
+	writing bool         // a request about the state is under way
+	again   bool         // the state could not be read: the unit is among the member's again
+	want    *stateRecord // to be written; nil: nothing
+
+	to        int32 // whom it is to be handed to, among peers; -1: it stays
+	toAnybody bool  // it is to be released for anybody
+	yielded   bool  // the caller has stopped
+	asked     bool  // a release is under way
+}
+
+// SetUnits says which units there are, beside those that the store has already: a unit stays once some member
+// was told of it.
+func (m *Member) SetUnits(names []string) {
+	for _, name := range names {
+		m.unit(unitPrefix + escape(name))
+	}
+}
+
+// unit is where the unit of this key is among units.
+func (m *Member) unit(key string) int32 {
+	if i, ok := m.unitOf[key]; ok {
+		return i
+	}
+	i := int32(len(m.units))
+	m.units = append(m.units, unit{key: key, name: unescape(key[len(unitPrefix):]), owner: -1, next: -1})
+	m.unitOf[key] = i
+	m.order, m.changed = append(m.order, i), true
+	m.unsorted = true
+	return i
+}
+
+// owned is the unit of this name, if this member owns it.
+func (m *Member) owned(name string) *unit {
+	i, ok := m.unitOf[unitPrefix+escape(name)]
+	if !ok || m.units[i].hold == nil {
+		return nil
+	}
+	return &m.units[i]
+}
+
+// tookUnits looks at who owns what.
+func (m *Member) tookUnits(now Instant, _ pending, r Reply) {
+	if r.Err != nil {
+		m.listing = 0
+		return
+	}
+	m.listing = 1
+	m.ask(Request{Op: List, Key: memberPrefix}, pending{do: (*Member).tookMembers, sent: now.Mono})
+	for k := range r.Values {
+		v := &r.Values[k]
+		if k >= len(m.seen) {
+			m.seen = append(m.seen, m.unit(v.Key))
+		} else if m.units[m.seen[k]].key != v.Key {
+			m.seen = shifted(m.seen, k, m.unit(v.Key))
+		}
+		m.units[m.seen[k]].key = v.Key // the store's own text of it is compared faster the next time
+		if i := m.seen[k]; m.units[i].version != v.Version {
+			m.apply(now, i, v.Version, v.Data)
+		}
+	}
+}
+
+// apply takes what a unit's record says. Terms grow, and within a term the release is the last change: so
+// what a late answer says is known to be old.
+func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
+	u := &m.units[i]
+	record, err := readUnit(data)
+	if err != nil || record.term < u.term || record.term == u.term && u.version != "" && u.owner < 0 {
+		return
+	}
+	u.version, u.term, u.owner, u.next = version, record.term, -1, -1
+	if record.owner != "" {
+		u.owner = m.slot(record.owner)
+	}
+	if record.next != "" {
+		u.next = m.slot(record.next)
+	}
+	m.changed = true
+	switch {
+	case u.hold != nil && record.term > u.hold.term:
+		m.lose(u, record.owner)
+	case u.hold != nil && u.owner < 0:
+		u.closed, u.hold = u.hold.term, nil
+		m.tell(Event{Kind: Handed, Unit: u.name, Term: u.closed})
+	case u.hold == nil && u.owner == m.me && record.term > u.closed:
+		u.hold = &hold{term: record.term, to: -1}
+		m.readState(i)
+	}
+}
+
+// lose ends this member's term of a unit.
+func (m *Member) lose(u *unit, to string) {
+	u.closed = u.hold.term
+	u.hold, m.changed = nil, true
+	m.tell(Event{Kind: Lost, Unit: u.name, Term: u.closed, To: to})
+}
+
+// act claims what this member lacks, and begins to hand over what it has above its share.
+func (m *Member) act(now Instant) {
+	if m.listing > 0 || m.left {
+		return
+	}
+	for i := range m.units {
+		u := &m.units[i]
+		switch {
+		case u.hold != nil && u.hold.yielded:
+			m.release(int32(i))
+		case u.owner < 0 && u.next == m.me && u.version != "" && !m.leaving:
+			m.claim(now, int32(i))
+		}
+	}
+	if !m.changed {
+		return
+	}
+	m.changed = false
+	m.census()
+	if m.leaving {
+		m.giveAll()
+		return
+	}
+	if len(m.living) == 0 || m.peers[m.me].place < 0 {
+		return
+	}
+	m.survey()
+	s := m.plan.divide()
+	for _, i := range s.claims {
+		m.claim(now, i)
+	}
+	for _, g := range s.gives {
+		m.yield(g.unit, m.living[g.to])
+	}
+	m.changed = m.changed || len(s.claims)+len(s.gives) > 0 // until it shows in the store
+}
+
+// survey counts the load of the living, and what may be taken.
+func (m *Member) survey() {
+	if m.unsorted {
+		slices.SortFunc(m.order, func(a, b int32) int { return strings.Compare(m.units[a].key, m.units[b].key) })
+		m.unsorted = false
+	}
+	p := &m.plan
+	p.load = slices.Grow(p.load[:0], len(m.living))[:len(m.living)]
+	clear(p.load)
+	p.pool, p.mine, p.me, p.units = p.pool[:0], p.mine[:0], m.peers[m.me].place, len(m.units)
+	for _, i := range m.order {
+		u := &m.units[i]
+		has := u.owner
+		if has < 0 {
+			has = u.next
+		}
+		if u.hold != nil && u.hold.to >= 0 {
+			has = u.hold.to
+		}
+		switch {
+		case has >= 0 && m.peers[has].place >= 0:
+			p.load[m.peers[has].place]++
+			if u.hold != nil && u.hold.to < 0 && u.hold.ready {
+				p.mine = append(p.mine, i)
+			}
+		case m.free(u):
+			p.pool = append(p.pool, i)
+		}
+	}
+}
+
+// free says whether anybody may take the unit: it has no owner, or one whose lease is over.
+func (m *Member) free(u *unit) bool {
+	if u.owner >= 0 {
+		return m.peers[u.owner].over
+	}
+	return u.next < 0 || m.peers[u.next].place < 0
+}
+
+// claim makes this member the owner, if the record is still as it was seen.
+func (m *Member) claim(now Instant, i int32) {
+	u := &m.units[i]
+	if u.claims || u.hold != nil || m.Left(now) == 0 {
+		return
+	}
+	u.claims = true
+	r := Request{Op: Update, Key: u.key, Version: u.version, Data: unitRecord{term: u.term + 1, owner: m.name}.append(nil)}
+	if u.version == "" {
+		r.Op = Create
+	}
+	m.ask(r, pending{do: (*Member).claimed, index: i, term: u.term + 1, data: r.Data})
+}
+
+// claimed: without a success the next list shows whose the unit is, and it may be this member's.
+func (m *Member) claimed(now Instant, p pending, r Reply) {
+	u := &m.units[p.index]
+	u.claims, m.changed = false, true
+	switch {
+	case r.Err == nil && p.life == m.name:
+		m.apply(now, p.index, r.Value.Version, p.data)
+	case r.Err != nil && m.lease.planted == lostReplyIsFailure:
+		u.closed = max(u.closed, p.term)
+	}
+}
+
+// yield asks the caller to stop, for a release.
+func (m *Member) yield(i, to int32) {
+	u := &m.units[i]
+	if u.hold == nil || !u.hold.ready || u.hold.to >= 0 || u.hold.toAnybody {
+		return
+	}
+	u.hold.to, u.hold.toAnybody = to, to < 0
+	m.tell(Event{Kind: Yield, Unit: u.name, Term: u.hold.term})
+}
+
+// giveAll hands over everything, to those that lack most, and ends the lease when nothing is left.
+func (m *Member) giveAll() {
+	m.changed = true // until all is done
+	if !m.away {
+		return
+	}
+	waits := false
+	m.survey()
+	m.plan.pool = m.plan.pool[:0]
+	for _, i := range m.order {
+		u := &m.units[i]
+		waits = waits || u.claims || u.hold != nil
+		if u.hold != nil && u.hold.ready && u.hold.to < 0 && !u.hold.toAnybody {
+			m.plan.pool = append(m.plan.pool, i)
+		}
+	}
+	var to []int32
+	if len(m.living) > 0 {
+		to = m.plan.receivers(m.plan.quotas(), 0, int32(len(m.plan.pool)))
+	}
+	for n, i := range m.plan.pool {
+		if n < len(to) {
+			m.yield(i, m.living[to[n]])
+		} else {
+			m.yield(i, -1)
+		}
+	}
+	if !waits && m.version != "" && !m.peers[m.me].marking && !m.renewing {
+		m.peers[m.me].marking = true
+		m.ask(Request{Op: Update, Key: memberPrefix + m.name, Version: m.version, Data: memberRecord{over: true}.append(nil)}, pending{do: (*Member).leftNow})
+	}
+}
+
+func (m *Member) leftNow(_ Instant, p pending, r Reply) {
+	m.peers[m.me].marking = false
+	if p.life == m.name && r.Err == nil {
+		m.left, m.lease.held = true, false
+	}
+}
+
+// Yielded says that the caller has stopped, and committed what a successor needs. It delivers nothing of the unit
+// any more.
+func (m *Member) Yielded(name string) {
+	u := m.owned(name)
+	if u == nil || u.hold.to < 0 && !u.hold.toAnybody {
+		return
+	}
+	u.hold.yielded = true
+	m.release(m.unitOf[u.key])
+}
+
+// release gives the unit up. Once it was sent it may take effect at any time, so there is no way back.
+func (m *Member) release(i int32) {
+	u := &m.units[i]
+	h := u.hold
+	if h.asked || h.writing || h.want != nil {
+		return
+	}
+	next := ""
+	if h.to >= 0 {
+		next = m.peers[h.to].name
+	}
+	h.asked = true
+	r := Request{Op: Update, Key: u.key, Version: u.version, Data: unitRecord{term: h.term, next: next}.append(nil)}
+	m.ask(r, pending{do: (*Member).released, index: i, term: h.term, data: r.Data})
+}
+
+func (m *Member) released(now Instant, p pending, r Reply) {
+	u := &m.units[p.index]
+	if u.hold == nil || u.hold.term != p.term || p.life != m.name {
+		return
+	}
+	u.hold.asked = false
+	if r.Err == nil {
+		m.apply(now, p.index, r.Value.Version, p.data)
+	}
+}
