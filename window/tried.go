@@ -89,10 +89,15 @@ func (m *Machine) tryOrders() {
 		case trial.Possible:
 			m.tried = append(m.tried, l)
 		case trial.Impossible:
-			if !isTried(l) {
-				continue // it may hold where serializable does not
+			if isTried(l) {
+				m.hasNoOrder(h, core, txns, &openFinding{level: l})
+				continue
 			}
-			m.hasNoOrder(h, core, txns, &openFinding{level: l})
+			for _, x := range triedUnder(l) { // it may hold where serializable does not
+				if verdict, core := h.Decide(triedLevel(x)); verdict == trial.Impossible {
+					m.hasNoOrder(h, core, txns, &openFinding{level: x})
+				}
+			}
 		}
 	}
 	if h != nil {
@@ -135,6 +140,22 @@ func (o *core) history() (*trial.History, []uint32) {
 // isTried says whether orders are tried at l itself. For a level that selects readers they are
 // tried at serializable, which implies it.
 func isTried(l isolation.Level) bool { return !l.Underlying().Selects() }
+
+// triedUnder is l if orders are tried at it, else the strongest of the levels that it implies at
+// which they are.
+func triedUnder(l isolation.Level) (all []isolation.Level) {
+	if isTried(l) {
+		return []isolation.Level{l}
+	}
+	levels := isolation.Encoded()
+	for at := len(levels) - 1; at >= 0; at-- {
+		x := levels[at]
+		if l.Implies(x) && isTried(x) && !slices.ContainsFunc(all, func(stronger isolation.Level) bool { return stronger.Implies(x) }) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
 
 func triedLevel(l isolation.Level) trial.Level {
 	if !isTried(l) {
@@ -202,8 +223,8 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 	m.finder.publish(f, isolation.NameTried(weakest), &w)
 }
 
-// weakestTried are the weakest levels at which the core has no order, those of the weakest family
-// first; none if l is not among what they refute. They do not depend on which levels are watched.
+// weakestTried are the weakest levels at which the core has no order, plain levels first. There
+// are none if l is not among what falls with them. They do not depend on which levels are watched.
 // Trying asks more of lists than dependencies do. At read uncommitted no list may show an element
 // that was not committed. Up to monotonic atomic view no list may show a part of one
 // transaction's appends.
