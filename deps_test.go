@@ -373,6 +373,21 @@ func TestLean(t *testing.T) {
 	}
 }
 
+// TestVerifierIsAlone: of this module the verifier needs data only, so that no error of a package
+// that infers, searches, names or explains passes it too.
+func TestVerifierIsAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./internal/verify").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		dir, ours := strings.CutPrefix(path, module+"/")
+		if ours && !slices.Contains([]string{"event", "event/record", "finding", "internal/verify"}, dir) {
+			t.Errorf("internal/verify needs %s", dir)
+		}
+	}
+}
+
 // TestRules holds the rules to small modules that break them: each section of
 // testdata/dependencies.txt is a module's tables and files, and what is wrong
 // with it.
