@@ -82,7 +82,7 @@ internal/testkafka    :
 internal/testnats     :
 internal/testrun      : store
 internal/external     : event
-internal/verify       : event finding internal/external
+internal/verify       : event finding
 internal/web          : docs event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
 internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
@@ -376,6 +376,21 @@ func TestLean(t *testing.T) {
 			if !slices.Contains(lean, strings.TrimPrefix(path, module+"/")) {
 				t.Errorf("%s needs %s, which is not of the standard library", dir, path)
 			}
+		}
+	}
+}
+
+// TestVerifierIsAlone: of this module the verifier needs data only, so that no error of a package
+// that infers, searches, names or explains passes it too.
+func TestVerifierIsAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./internal/verify").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		dir, ours := strings.CutPrefix(path, module+"/")
+		if ours && !slices.Contains([]string{"event", "event/record", "finding", "internal/verify"}, dir) {
+			t.Errorf("internal/verify needs %s", dir)
 		}
 	}
 }

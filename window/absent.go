@@ -40,16 +40,32 @@ func (m *Machine) decideAbsent(i, due int) {
 	if m.infer.Counters.Emptied == 0 || refuted(m.reports.verdicts.certain, l) || !m.mayTryAt(l) || !m.asking.allTold() {
 		return
 	}
+	levels := triedUnder(l)
 	r := m.choices.newRun(i)
 	r.ahead = true
+	r.timed = r.timed && l.Underlying().Chooses() // other orders are looked at for their reads only
 	r.run(m.graph.First(i, lookedAt(due)))
 	reads := r.absent
 	r.drop()
 	for _, x := range reads {
-		if m.infer.FoundKnown(x.version, x.reader, m.clock.watermark) && m.tryAbsent(l, x) {
+		if m.infer.FoundKnown(x.version, x.reader, m.clock.watermark) &&
+			slices.ContainsFunc(levels, func(l isolation.Level) bool { return m.tryAbsent(l, x) }) {
 			return
 		}
 	}
+}
+
+// triesWeak says whether empty reads are tried at the i-th view, which asks for no order of
+// writers. Where another one implies it and is not violated, the reads are tried there.
+func (m *Machine) triesWeak(i int) bool {
+	l := m.views[i]
+	if m.infer.Counters.Emptied == 0 || !m.asking.allTold() || l.Underlying().Chooses() || refuted(m.reports.verdicts.certain, l) {
+		return false
+	}
+	return !slices.ContainsFunc(m.views, func(other isolation.Level) bool {
+		return other != l && m.asking.stands(other, l) && !refuted(m.reports.verdicts.certain, other) &&
+			(isTried(other) || !isTried(l))
+	})
 }
 
 // tryAbsent says whether those who wrote what x is of have no order at l, and reports it.

@@ -215,6 +215,17 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 	clean := m.orderBefore(due)
 	for i, l := range m.views {
 		if !l.Underlying().Chooses() {
+			if !m.triesWeak(i) {
+				continue
+			}
+			m.graph.Alone(1 << i)
+			if nodes := due(i); len(nodes) > 0 {
+				m.decideAbsent(i, len(nodes))
+				r := m.choices.newRun(i)
+				r.timed = false
+				r.run(nodes)
+				r.keep()
+			}
 			continue
 		}
 		r := clean[i]
@@ -254,6 +265,10 @@ func (m *Machine) fitsToTheEnd() {
 	}
 	m.orderBefore(m.graph.Order)
 	for i := range m.views {
+		if m.triesWeak(i) {
+			m.graph.Alone(1 << i)
+			m.decideAbsent(i, m.graph.Nodes(i))
+		}
 		if !m.reports.orders(i) || m.choices.misfits[i] > 0 {
 			continue
 		}

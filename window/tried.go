@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -50,7 +51,12 @@ func (a *asking) untold() string {
 
 // mayTryAt says whether orders are tried at the level.
 func (o *core) mayTryAt(l isolation.Level) bool {
-	return l.Special != isolation.Linearizable && o.watches(l) &&
+	return o.watches(l) && o.isTriable(l)
+}
+
+// isTriable says whether what the records tell of sessions and times is enough for the level.
+func (o *core) isTriable(l isolation.Level) bool {
+	return l.Special != isolation.Linearizable &&
 		(l.Family == isolation.Plain || o.infer.Counters.Overlapping == 0) && (!l.RealTime() || o.Counters.Clamped == 0)
 }
 
@@ -83,10 +89,15 @@ func (m *Machine) tryOrders() {
 		case trial.Possible:
 			m.tried = append(m.tried, l)
 		case trial.Impossible:
-			if !isTried(l) {
-				continue // it may hold where serializable does not
+			if isTried(l) {
+				m.hasNoOrder(h, core, txns, &openFinding{level: l})
+				continue
 			}
-			m.hasNoOrder(h, core, txns, &openFinding{level: l})
+			for _, x := range triedUnder(l) { // it may hold where serializable does not
+				if verdict, core := h.Decide(triedLevel(x)); verdict == trial.Impossible {
+					m.hasNoOrder(h, core, txns, &openFinding{level: x})
+				}
+			}
 		}
 	}
 	if h != nil {
@@ -130,6 +141,22 @@ func (o *core) history() (*trial.History, []uint32) {
 // tried at serializable, which implies it.
 func isTried(l isolation.Level) bool { return !l.Underlying().Selects() }
 
+// triedUnder is l if orders are tried at it, else the strongest of the levels that it implies at
+// which they are.
+func triedUnder(l isolation.Level) (all []isolation.Level) {
+	if isTried(l) {
+		return []isolation.Level{l}
+	}
+	levels := isolation.Encoded()
+	for at := len(levels) - 1; at >= 0; at-- {
+		x := levels[at]
+		if l.Implies(x) && isTried(x) && !slices.ContainsFunc(all, func(stronger isolation.Level) bool { return stronger.Implies(x) }) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
 func triedLevel(l isolation.Level) trial.Level {
 	if !isTried(l) {
 		l.Base = isolation.Serializable
@@ -159,7 +186,7 @@ func (m *Machine) takeTrialsBack() {
 	}
 }
 
-// hasNoOrder reports the core, and what is refuted by it: f's level and perhaps weaker ones.
+// hasNoOrder reports the core, and what is refuted by it: f's level and perhaps others.
 func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, f *openFinding) {
 	if len(core.Txns) > verify.MaxTried {
 		return // nobody could follow it
@@ -196,30 +223,35 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 	m.finder.publish(f, isolation.NameTried(weakest), &w)
 }
 
-// weakestTried are the weakest levels that the core refutes, up to l, at which it has no order.
-// Levels that hold by their dependencies are left out. Trying asks more of lists than
-// dependencies do. At read uncommitted no list may show an element that was not committed. Up
-// to monotonic atomic view no list may show a part of one transaction's appends.
+// weakestTried are the weakest levels at which the core has no order, plain levels first. There
+// are none if l is not among what falls with them. They do not depend on which levels are watched.
+// Trying asks more of lists than dependencies do. At read uncommitted no list may show an element
+// that was not committed. Up to monotonic atomic view no list may show a part of one
+// transaction's appends.
 func (m *Machine) weakestTried(h *trial.History, core *trial.Core, l isolation.Level) (weakest []isolation.Level) {
 	least := isolation.ReadCommitted
 	if h.Torn(core) {
 		least = isolation.ReadAtomic
 	}
 	for _, x := range isolation.Encoded() {
-		if !isTried(x) || !x.Underlying().Implies(least) || x.Refuted(weakest) || !l.Implies(x) || m.holds(x) {
+		if !isTried(x) || !m.isTriable(x) || !x.Underlying().Implies(least) || x.Refuted(weakest) {
 			continue
 		}
 		if x == l || h.Refutes(core, triedLevel(x)) {
 			weakest = append(weakest, x)
 		}
 	}
+	if !l.Refuted(weakest) {
+		return nil
+	}
+	slices.SortStableFunc(weakest, func(a, b isolation.Level) int { return cmp.Compare(keeps(a), keeps(b)) })
 	return weakest
 }
 
-func (m *Machine) holds(l isolation.Level) bool {
-	if !m.watches(l) {
-		return false
+// keeps is the family of l, with the generalized snapshot isolation among the strong levels.
+func keeps(l isolation.Level) isolation.Family {
+	if l.RealTime() {
+		return isolation.Strong
 	}
-	verdict, _ := m.VerdictAsAsked(l)
-	return verdict == OK
+	return l.Family
 }

@@ -1,7 +1,7 @@
 // Package external tells how a transaction and the others meet in one key. External reads come
 // before the transaction's own writes of the key, and the final write stays (dbcop, section 2.2;
 // MTC, Ext). Records are plain: reads, writes and appends of registers and lists. The package
-// knows no levels and no anomalies, so naming and verifying share it.
+// knows no levels and no anomalies. Naming and explaining use it; internal/verify has its own.
 package external
 
 import (

@@ -3,11 +3,14 @@ package simtest
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
 )
 
 // watched are choices of levels.
@@ -75,6 +78,88 @@ func TestRefutesOfLevels(t *testing.T) {
 	}
 	if others*300 > again && again > 1000 {
 		t.Errorf("of %d findings that were made again %d refute something else: too many", again, others)
+	}
+}
+
+// someLevels are one level, or a few by chance, or all.
+func someLevels(rng *rand.Rand) []isolation.Level {
+	all := isolation.Encoded()
+	switch rng.IntN(4) {
+	case 0:
+		return all
+	case 1, 2:
+		at := rng.IntN(len(all))
+		return all[at : at+1]
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(isolation.Level) bool { return rng.IntN(3) > 0 })
+}
+
+// TestTriedOfLevels: what trying orders refutes is the same for the same transactions, whatever
+// is watched beside. A level that the whole history refutes where all levels are watched is
+// refuted too where it is watched alone, or with some others. In streams, whose window is longer
+// than they are, and at levels that select readers, that is so of nearly all levels that fall.
+func TestTriedOfLevels(t *testing.T) {
+	t.Parallel()
+	again, fell, missed, hidden := 0, 0, 0, 0
+	for i := range seeds(t, 300) {
+		rng := rand.New(rand.NewPCG(uint64(i), 59))
+		h := oracle.RandomKinds(rng, deleting(i))
+		blindly(rng, h)
+		perm, whole := identity(len(h)), i%2 == 0
+		refuted := map[string][]string{} // by transactions
+		var all map[oracle.Level]string
+		for k := range 6 {
+			cfg := exact()
+			if !whole {
+				cfg.Unbounded, cfg.Window = false, window.For(time.Second)
+			}
+			if cfg.Levels = isolation.Encoded(); k > 0 {
+				cfg.Levels = someLevels(rng)
+			}
+			m, found, why := kindsFound(t, cfg, h, perm, false)
+			if why != "" {
+				t.Fatalf("seed %d: %s\n%s", i, why, h.Text())
+			}
+			for _, f := range last(found) {
+				if !isolation.IsTried(f.Title) {
+					continue
+				}
+				txns := slices.Clone(f.Txns)
+				slices.Sort(txns)
+				of := strings.Join(txns, " ")
+				if before, is := refuted[of]; is && !slices.Equal(before, f.Refutes) {
+					t.Errorf("seed %d: %s refute %v where %v are watched, elsewhere %v\n%s", i, of, f.Refutes, cfg.Levels, before, h.Text())
+				} else if is {
+					again++
+				}
+				refuted[of] = f.Refutes
+			}
+			got := verdicts(m)
+			if k == 0 {
+				all = got
+				continue
+			}
+			for l, verdict := range got {
+				switch {
+				case all[l] == window.Violated && verdict != window.Violated && whole && !selects(l):
+					t.Errorf("seed %d: %s is violated where all levels are watched, and %s where %v are\n%s", i, l, verdict, cfg.Levels, h.Text())
+				case all[l] == window.Violated:
+					fell++
+					missed += of(verdict != window.Violated)
+				case verdict == window.Violated && whole:
+					t.Errorf("seed %d: %s is %s where all levels are watched, and violated where %v are\n%s", i, l, all[l], cfg.Levels, h.Text())
+				case verdict == window.Violated:
+					hidden++
+				}
+			}
+		}
+	}
+	t.Logf("%d findings by trial were made again; %d levels fell, of them %d only with others, and %d only without", again, fell, missed, hidden)
+	if enough(t, 300) && (again == 0 || fell == 0) {
+		t.Error("too few")
+	}
+	if missed*1000 > fell+1000 {
+		t.Errorf("%d of %d levels that fall are not told without others: too many", missed, fell)
 	}
 }
 

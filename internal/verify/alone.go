@@ -7,7 +7,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // rules prove findings that are not cycles: a did it, and b is the other transaction, a where there
@@ -89,7 +88,7 @@ func checkCause(w *finding.Witness) error {
 		return nil
 	}
 	reader, writer := &w.Txns[0], &w.Txns[len(w.Txns)-1]
-	told := func(o event.RecordOp) bool { return o.Key == w.Key && external.TellsVersion(&o) }
+	told := func(o event.RecordOp) bool { return o.Key == w.Key && tellsVersion(&o) }
 	if slices.ContainsFunc(reader.Ops, told) || checkProcess(reader, writer) != nil && checkTime(reader, writer, w.Drift) != nil {
 		return nil
 	}
@@ -188,15 +187,15 @@ func checkIntermediate(w *finding.Witness, a, b *event.Record) error {
 		return fmt.Errorf("%s wrote nothing to %s after %s", b.ID, w.Key, w.Value)
 	}
 	for _, list := range listReads(a, w.Key) {
-		for len(list) > 0 && external.Appended(a, w.Key, list[len(list)-1]) {
+		for len(list) > 0 && appended(a, w.Key, list[len(list)-1]) {
 			list = list[:len(list)-1] // what a appended itself
 		}
 		if len(list) > 0 && list[len(list)-1] == w.Value {
 			return nil
 		}
 	}
-	for _, x := range external.Reads(a, w.Key) {
-		if x.Value == w.Value {
+	for _, x := range sights(a, w.Key) {
+		if x.value == w.Value {
 			return nil
 		}
 	}
@@ -244,7 +243,7 @@ func checkInternal(a *event.Record, op int) error {
 				if known && !slices.Equal(got, state) {
 					return nil
 				}
-				if !known && !external.EndsWith(got, suffix) {
+				if !known && !endsWith(got, suffix) {
 					return nil
 				}
 				return errors.New("the read agrees with what came before it")

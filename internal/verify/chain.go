@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // chained says whether writes of one key, one behind the other, are to show e.
@@ -42,7 +41,7 @@ func checkChain(w *finding.Witness, e *finding.Dependency) error {
 		return errors.New("the chain leads elsewhere")
 	}
 	to := &w.Txns[e.To]
-	if left, ok := external.FinalWrite(to, e.Key); (!ok || left.Value != e.Value) && !external.Appended(to, e.Key, e.Value) {
+	if left, ok := finalWrite(to, e.Key); (!ok || left.Value != e.Value) && !appended(to, e.Key, e.Value) {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // checkChoices derives the edges and choices of the witness from its operations,
@@ -39,8 +38,8 @@ func checkChoice(w *finding.Witness, c *finding.Choice) error {
 		return checkWriters(w, c)
 	}
 	a, b := &w.Txns[c.A], &w.Txns[c.B]
-	_, wrote := external.FinalWrite(a, c.Key)
-	_, too := external.FinalWrite(b, c.Key)
+	_, wrote := finalWrite(a, c.Key)
+	_, too := finalWrite(b, c.Key)
 	if !wrote && !too && writesKey(a, c.Key) && writesKey(b, c.Key) { // appends
 		wrote, too = true, true
 	}
@@ -77,13 +76,13 @@ func repeated(w *finding.Witness, txn int, key string) bool {
 
 // severalLeft says whether several transactions left what the r-th one read of the key.
 func severalLeft(w *finding.Witness, r int, key string) bool {
-	o, ok := external.Read(&w.Txns[r], key)
+	o, ok := externalRead(&w.Txns[r], key)
 	if !ok || o.Flags&(event.NotFound|event.IsArray) != 0 {
 		return false
 	}
 	n := 0
 	for t := range w.Txns {
-		if left, wrote := external.FinalWrite(&w.Txns[t], key); wrote && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
+		if left, wrote := finalWrite(&w.Txns[t], key); wrote && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
 			n++
 		}
 	}
@@ -94,7 +93,7 @@ func severalLeft(w *finding.Witness, r int, key string) bool {
 // that is known here.
 func checkWriters(w *finding.Witness, c *finding.Choice) error {
 	a := &w.Txns[c.A]
-	o, ok := external.Read(a, c.Key)
+	o, ok := externalRead(a, c.Key)
 	switch {
 	case !ok || o.Flags&(event.NotFound|event.IsArray) != 0:
 		return fmt.Errorf("%s did not read a value", a.ID)
@@ -105,7 +104,7 @@ func checkWriters(w *finding.Witness, c *finding.Choice) error {
 	}
 	for t := range w.Txns {
 		b := &w.Txns[t]
-		left, wrote := external.FinalWrite(b, c.Key)
+		left, wrote := finalWrite(b, c.Key)
 		wrote = wrote && left.Value == o.Value
 		switch listed := slices.Contains(c.Writers, t); {
 		case t == c.A && listed:

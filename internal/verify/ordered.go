@@ -7,18 +7,17 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // checkGiven derives the order of two versions from the contract. One is the version that from
 // wrote, or read with the operation read. The other is to's version. For a read under trusted
 // commit timestamps, the transaction e.Shown wrote the version that was read.
 func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) error {
-	write, ok := external.FinalWrite(to, e.Key)
+	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
-	before, found := external.FinalWrite(from, e.Key)
+	before, found := finalWrite(from, e.Key)
 	if read != nil {
 		before, found = read, read.Flags&event.NotFound == 0
 	}
@@ -40,7 +39,7 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 				return fmt.Errorf("nobody is named who wrote %s of %s", before.Value, e.Key)
 			}
 			writer = &w.Txns[e.Shown]
-			if x, ok := external.FinalWrite(writer, e.Key); !ok || x.Value != before.Value {
+			if x, ok := finalWrite(writer, e.Key); !ok || x.Value != before.Value {
 				return fmt.Errorf("%s did not leave %s = %s", writer.ID, e.Key, before.Value)
 			}
 		}
@@ -56,7 +55,7 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 // the same place or before. If commit timestamps order the versions, b wrote the one that a
 // replaced.
 func checkStep(w *finding.Witness, a, b *event.Record) error {
-	write, ok := external.FinalWrite(a, w.Key)
+	write, ok := finalWrite(a, w.Key)
 	if !ok {
 		return fmt.Errorf("%s did not write %s", a.ID, w.Key)
 	}
@@ -73,7 +72,7 @@ func checkStep(w *finding.Witness, a, b *event.Record) error {
 		}
 		return nil
 	case w.ByCommit:
-		if left, ok := external.FinalWrite(b, w.Key); !ok || left.Value != before {
+		if left, ok := finalWrite(b, w.Key); !ok || left.Value != before {
 			return fmt.Errorf("%s did not leave what %s replaced", b.ID, a.ID)
 		}
 		if a.Flags&b.Flags&event.HasCommitTS == 0 || a.CommitTS > b.CommitTS {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // way is one way out of a choice: first wrote the key before then did; of a read, then
@@ -187,7 +186,7 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 // Another writer comes between only at prefix, or if then too says that it replaced that
 // version.
 func (o *orders) behind(x way) (all []int) {
-	left, ok := external.FinalWrite(&o.witness.Txns[x.first], x.key)
+	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
 	if !ok || left.Value == "" || o.level.chain || replacedBy(&o.witness.Txns[x.then], x.key) == left.Value {
 		return nil
 	}
@@ -202,13 +201,13 @@ func (o *orders) behind(x way) (all []int) {
 // readersOf are the transactions that read what first left in a register, where nobody
 // else can have left it.
 func (o *orders) readersOf(x way) []int {
-	left, ok := external.FinalWrite(&o.witness.Txns[x.first], x.key)
+	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
 	if !ok { // both appended: nothing is said of their readers here
 		return nil
 	}
 	var readers []int
 	for r := range o.witness.Txns {
-		read, ok := external.Read(&o.witness.Txns[r], x.key)
+		read, ok := externalRead(&o.witness.Txns[r], x.key)
 		if ok && r != x.then && read.Flags&event.NotFound == 0 && read.Value == left.Value && !repeated(o.witness, r, x.key) {
 			readers = append(readers, r)
 		}

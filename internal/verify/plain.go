@@ -6,7 +6,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // cell is the separator between a set and an element of it in the name that the element has in
@@ -37,7 +36,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Data == event.AnyKind && o.Flags&event.IsArray != 0 && !register(w, o.Key) {
 				lists[o.Key] = true
 			}
-			if w.ByVersion || external.TellsVersion(o) {
+			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
@@ -83,7 +82,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	for i := range p.Edges {
 		// A set from which an element is removed has the element for a value.
 		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
-			if o, ok := external.FinalWrite(&p.Txns[x.To], x.Key); ok {
+			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
 			}
 		}
@@ -131,7 +130,7 @@ func deletesBefore(w *finding.Witness, reader *event.Record, key string) bool {
 // deletes it: a list ends there and another begins.
 func overwritten(w *finding.Witness, key string) bool {
 	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		_, wrote := external.FinalWrite(&t, key)
+		_, wrote := finalWrite(&t, key)
 		return wrote && t.Status != event.Aborted
 	})
 }
@@ -139,7 +138,7 @@ func overwritten(w *finding.Witness, key string) bool {
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	for i := range t.Ops { // a slices function would copy each
-		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(o) {
+		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || tellsVersion(o) {
 			return true
 		}
 	}
@@ -192,7 +191,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
-	case e.byVersion[o.Key] && external.Versioned(o):
+	case e.byVersion[o.Key] && versioned(o):
 		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
@@ -230,7 +229,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if !e.vacant && !e.lists[k] && !e.counters[k] && external.Covers(o, k) && !shows(o, k) {
+		if !e.vacant && !e.lists[k] && !e.counters[k] && covers(o, k) && !shows(o, k) {
 			read(k, "", false)
 		}
 	}
@@ -303,7 +302,7 @@ func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 	if version := replacedBy(t, key); version != "" {
 		return version, false, true
 	}
-	o, ok := external.Read(t, key)
+	o, ok := externalRead(t, key)
 	if !ok {
 		return "", false, false
 	}

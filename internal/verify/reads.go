@@ -5,7 +5,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // wroteValue says whether t wrote or appended value to key at any time.
@@ -49,7 +48,7 @@ func externalLists(t *event.Record, key string) [][]string {
 			continue
 		}
 		list := o.Elems
-		if external.EndsWith(list, own) {
+		if endsWith(list, own) {
 			list = list[:len(list)-len(own)]
 		}
 		reads = append(reads, list)

@@ -2,11 +2,10 @@ package verify
 
 import (
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // deleted says whether t left no row at the key.
 func deleted(t *event.Record, key string) bool {
-	o, ok := external.FinalWrite(t, key)
+	o, ok := finalWrite(t, key)
 	return ok && o.Flags&event.NotFound != 0
 }

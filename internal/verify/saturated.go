@@ -6,7 +6,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // A forced edge t2 -> t1 orders two writers of a key. The transaction t3 (Shown) read the key
@@ -29,7 +28,7 @@ func checkSaturated(w *finding.Witness, e *finding.Dependency) error {
 		return fmt.Errorf("%s did not write %s", from.ID, e.Key)
 	case !wroteValue(to, e.Key, e.Value):
 		return fmt.Errorf("%s did not write %s to %s", to.ID, e.Value, e.Key)
-	case external.LastShowing(by, e.Key, e.Value) < 0:
+	case lastShowing(by, e.Key, e.Value) < 0:
 		return fmt.Errorf("%s did not read %s from %s", by.ID, e.Value, e.Key)
 	case another(w, e.Key, e.Value, to, by) != nil:
 		return fmt.Errorf("others than %s wrote %s to %s too", to.ID, e.Value, e.Key)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // MaxTried bounds the transactions of a witness when all their orders are tried. maxTriedSteps
@@ -251,7 +250,7 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 				r := slices.IndexFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k.key })
 				if r >= 0 {
 					see(view{op: at, cell: k.name, value: o.Rows[r].Value})
-				} else if external.Covers(o, k.key) {
+				} else if covers(o, k.key) {
 					see(view{op: at, cell: k.name})
 				}
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // Verify derives every edge of the witness again from the operations alone. It also checks that
@@ -153,8 +152,8 @@ func checkRead(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 	if other := another(w, e.Key, e.Value, from, to); other != nil {
 		return fmt.Errorf("%s wrote %s to %s too", other.ID, e.Value, e.Key)
 	}
-	for _, x := range external.Reads(to, e.Key) {
-		if !x.Nothing && x.Value == e.Value {
+	for _, x := range sights(to, e.Key) {
+		if !x.nothing && x.value == e.Value {
 			return nil
 		}
 	}
@@ -171,7 +170,7 @@ func checkRead(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 
 // checkOverwrite: to read the value and then wrote the key itself.
 func checkOverwrite(to *event.Record, key, value string) error {
-	if _, ok := external.FinalWrite(to, key); !ok {
+	if _, ok := finalWrite(to, key); !ok {
 		return fmt.Errorf("%s did not overwrite %s", to.ID, key)
 	}
 	if before, _, ok := replaced(to, key); !ok || before != value {
@@ -182,7 +181,7 @@ func checkOverwrite(to *event.Record, key, value string) error {
 
 // checkAnti: from read a state of the key that to changed.
 func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
-	if external.Appended(to, e.Key, e.Value) {
+	if appended(to, e.Key, e.Value) {
 		if overwritten(w, e.Key) {
 			return fmt.Errorf("%s may have been written over when %s did not find %s", e.Key, from.ID, e.Value)
 		}
@@ -193,13 +192,13 @@ func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 		}
 		return fmt.Errorf("no read of %s by %s lacks %s", e.Key, from.ID, e.Value)
 	}
-	reads := external.Reads(from, e.Key)
+	reads := sights(from, e.Key)
 	if len(reads) == 0 {
 		return fmt.Errorf("%s did not read %s before writing it", from.ID, e.Key)
 	}
 	var err error
 	for _, x := range reads { // several where they differ, which levels below read atomic allow
-		if err = checkAntiOf(w, from, to, e, &from.Ops[x.At]); err == nil {
+		if err = checkAntiOf(w, from, to, e, &from.Ops[x.at]); err == nil {
 			return nil
 		}
 	}
@@ -207,7 +206,7 @@ func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 }
 
 func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) error {
-	write, ok := external.FinalWrite(to, e.Key)
+	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
@@ -236,7 +235,7 @@ func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 // read it and overwrote it. Or a list read shows the one and the other behind it, or the one
 // and not the other.
 func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
-	if !external.Appended(to, e.Key, e.Value) {
+	if !appended(to, e.Key, e.Value) {
 		if (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, nil) == nil {
 			return nil
 		}
@@ -244,7 +243,7 @@ func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 		if !ok || nothing {
 			return fmt.Errorf("%s did not read %s before writing it", to.ID, e.Key)
 		}
-		if write, ok := external.FinalWrite(from, e.Key); !ok || write.Value != before {
+		if write, ok := finalWrite(from, e.Key); !ok || write.Value != before {
 			return fmt.Errorf("%s did not leave %s = %s", from.ID, e.Key, before)
 		}
 		if severalWrote(w, e.Key, before) {
@@ -263,7 +262,7 @@ func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 	for _, list := range externalLists(&w.Txns[e.Shown], e.Key) {
 		at := slices.Index(list, e.Value)
 		for i, v := range list {
-			if (at < 0 && !overwritten(w, e.Key) || i < at) && external.Appended(from, e.Key, v) && another(w, e.Key, v, from) == nil {
+			if (at < 0 && !overwritten(w, e.Key) || i < at) && appended(from, e.Key, v) && another(w, e.Key, v, from) == nil {
 				return nil
 			}
 		}

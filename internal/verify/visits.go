@@ -6,28 +6,27 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/external"
 )
 
 // checkVisits: the version of the key that from left or read is the one that the first
 // transaction of e.Past had. The version that to left is the one that the second transaction
 // found. The second came later in its session or in time.
 func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
-	write, ok := external.FinalWrite(to, e.Key)
+	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
 	p := &e.Past[0]
 	a, b := &w.Txns[p.From], &w.Txns[p.To]
-	_, had, okA := external.Visited(a, e.Key)
-	found, _, okB := external.Visited(b, e.Key)
+	_, had, okA := visited(a, e.Key)
+	found, _, okB := visited(b, e.Key)
 	if !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted {
 		return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, e.Key)
 	}
 	if found != e.Value || had == found {
 		return fmt.Errorf("%s found %s = %s, after %s", b.ID, e.Key, found, had)
 	}
-	first, last, ok := external.Visited(from, e.Key)
+	first, last, ok := visited(from, e.Key)
 	if e.Label&finding.RW == 0 {
 		first = last
 	}
@@ -54,7 +53,7 @@ func checkLater(w *finding.Witness, e *finding.Dependency) error {
 // checkVersionCycle: each step leads to a version of the key that does not come before, by
 // session, by time, or by two having the same one. The versions are not all one.
 func checkVersionCycle(w *finding.Witness) error {
-	_, at, _ := external.Visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
+	_, at, _ := visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
 	moved := false
 	for i := range w.Edges {
 		e := &w.Edges[i]
@@ -62,8 +61,8 @@ func checkVersionCycle(w *finding.Witness) error {
 			return fmt.Errorf("step %d ends at transaction %d, the next begins at %d", i, e.To, next.From)
 		}
 		a, b := &w.Txns[e.From], &w.Txns[e.To]
-		first, last, okA := external.Visited(a, w.Key)
-		found, left, okB := external.Visited(b, w.Key)
+		first, last, okA := visited(a, w.Key)
+		found, left, okB := visited(b, w.Key)
 		switch {
 		case !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted:
 			return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, w.Key)
