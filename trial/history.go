@@ -16,9 +16,10 @@ type History struct {
 	names map[string]int32
 	drift int64
 	rows  bool
-	// counts and deleted are Input's.
+	// counts, deleted and lacks are Input's.
 	counts  func(record int, key string) bool
 	deleted func(key string) bool
+	lacks   func(record int, b Base) bool
 }
 
 // cell is a place with what it holds, and who changes it.
@@ -101,12 +102,15 @@ type Input struct {
 	// Deleted says whether one who is not among the records may have deleted a row at the key. nil:
 	// nobody. Only [History.Core] asks.
 	Deleted func(key string) bool
+	// Lacks says whether the record's transaction asked for a level that does not promise all of
+	// the base. nil: nobody did.
+	Lacks func(record int, b Base) bool
 }
 
 // Read takes the records of transactions that did not abort, all of one epoch, in an order in
 // which they may well have taken effect. It errors where an operation is none that is tried.
 func Read(in *Input) (*History, error) {
-	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted}
+	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted, lacks: in.Lacks}
 	kinds := map[string]kind{}
 	for i := range in.Records {
 		for j := range in.Records[i].Ops {

@@ -11,16 +11,17 @@ type part struct {
 	silent  []Silent  // reads that do not count, since what they can be of is not all here
 	writers []int32   // by cell: how many of of change it
 	begins  []bool    // by cell, nil for none: who inserts there may begin another row
+	asAsked bool      // each transaction is judged by no more than it asked for
 }
 
 // whole is all of the history; what nobody left counts there too.
 func (h *History) whole() *part {
-	p := h.part(nil)
-	return p
+	return h.part(nil, 0)
 }
 
-// part is the part with the transactions that in has, all for nil.
-func (h *History) part(in []bool) *part {
+// part is the part with the transactions that in has, all for nil. In a part the reads of a
+// transaction that was not promised the base say nothing.
+func (h *History) part(in []bool, base Base) *part {
 	p := &part{h: h, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
 	for i := range h.txns {
 		if in == nil || in[i] {
@@ -32,7 +33,7 @@ func (h *History) part(in []bool) *part {
 		var kept []sight
 		open := map[int32]bool{} // cells
 		for _, s := range t.sights {
-			if in != nil && !h.tells(&s, i, in) {
+			if in != nil && (h.asksLess(i, base) || !h.tells(&s, i, in)) {
 				open[s.cell] = true
 				p.silence(int(i), s.cell)
 			}

@@ -7,6 +7,9 @@ const (
 	Unknown    Verdict = iota // the budget was not enough
 	Possible                  // an order explains all
 	Impossible                // none does
+	// AsAsked: an order explains what was promised at the level to those that asked for it, or for
+	// nothing. The others saw what was committed, if they asked for that.
+	AsAsked
 )
 
 // maxPasts bounds the transactions whose pasts are kept.
@@ -26,6 +29,7 @@ type search struct {
 	before [][]int32 // by place in part.of: those that come before it
 	pasts  []uint64  // by place in the order; of levels below prefix
 	behind []uint64  // by place in part.of: those that are in its past whatever it reads
+	less   []bool    // by place in part.of: it was not promised the level; nil: all were
 }
 
 // contents are the versions of a cell, each with its place in the order.
@@ -50,9 +54,12 @@ func (p *part) solve(l Level, budget int) (Verdict, int) {
 		if !p.h.txns[i].maybe {
 			s.sure++
 		}
-		if p.h.txns[i].wrong && l.Base >= monotonicAtomicView && !p.h.txns[i].maybe {
+		if p.wrongAt(i, l) && !p.h.txns[i].maybe {
 			return Impossible, budget
 		}
+	}
+	if p.asAsked {
+		s.noteLess()
 	}
 	s.orderKnown()
 	if s.extend() {
@@ -105,7 +112,7 @@ func (s *search) extend() bool {
 		if s.budget--; s.budget <= 0 {
 			break
 		}
-		if s.waits(at) || s.txn(at).wrong && s.level.Base >= monotonicAtomicView {
+		if s.waits(at) || s.p.wrongAt(s.p.of[at], s.level) {
 			continue
 		}
 		if s.level.Base >= prefix && s.putState(at) || s.level.Base < prefix && s.putVersions(at) {

@@ -154,10 +154,10 @@ func TestRowsOfCore(t *testing.T) {
 		[]event.RecordOp{readOf("y", ""), writeOf("z", "1"), readOf("x", "1")},
 	)
 	h.rows = true
-	if got := h.part([]bool{true, false, true, true}).rows(); !slices.Equal(got, []string{"x"}) {
+	if got := h.part([]bool{true, false, true, true}, 0).rows(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("rows were deleted at %v, want x", got)
 	}
-	if got := h.part(nil).rows(); got != nil {
+	if got := h.part(nil, 0).rows(); got != nil {
 		t.Errorf("rows were deleted outside of the whole at %v", got)
 	}
 }

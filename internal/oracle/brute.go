@@ -118,7 +118,9 @@ type execution struct {
 	visits  Visits
 	level   Level
 	rows    bool
-	byCause bool             // see PossibleByCause
+	byCause bool   // see PossibleByCause
+	who     lesser // see PossibleAsked
+	cells   []string
 	written map[version]bool // by those that take part, and those that aborted
 	txns    []*workload.Txn
 	place   []int             // of each transaction in the order, -1 while it is not in it
@@ -205,6 +207,9 @@ func (e *execution) ascending() bool {
 // what follows: none of its written keys changed since any of them.
 func (e *execution) commit(i int) (state, bool) {
 	p := len(e.writes)
+	if base := e.who.promised(e.txns[i]); base != "" {
+		return e.commitLess(i, base)
+	}
 	if !e.level.forbids("prefix") && e.level.base() != "repeatable-read" {
 		return e.commitCommitted(i)
 	}
