@@ -42,6 +42,10 @@ type version struct {
 	at    int32
 	value int32 // of a register; of a list, how many elements there are
 	sum   int64
+	told  int32 // the version that its writer tells
+	// number is that of the version, if it is numbered.
+	number   int64
+	numbered bool
 }
 
 // solve looks for an order of the part.
@@ -112,7 +116,7 @@ func (s *search) extend() bool {
 		if s.budget--; s.budget <= 0 {
 			break
 		}
-		if s.waits(at) || s.p.wrongAt(s.p.of[at], s.level) {
+		if s.waits(at) || !s.fitsTold(at) || s.p.wrongAt(s.p.of[at], s.level) {
 			continue
 		}
 		if s.level.Base >= prefix && s.putState(at) || s.level.Base < prefix && s.putVersions(at) {
@@ -146,7 +150,7 @@ func (s *search) put(at int) bool {
 	for i := range t.writes {
 		w := &t.writes[i]
 		c := &s.cells[w.cell]
-		v := version{at: place, value: w.value}
+		v := version{at: place, value: w.value, told: w.version, number: w.number, numbered: w.numbered}
 		switch s.p.h.cells[w.cell].kind {
 		case list:
 			c.elems = append(c.elems, w.elems...)
@@ -189,11 +193,14 @@ func (c *contents) upTo(place int32) version {
 func (c *contents) shows(x *sight, v version) bool {
 	switch x.how {
 	case showed:
+		if x.told != 0 {
+			return v.told == x.told
+		}
 		return v.value == x.value
 	case another:
 		return v.value != x.value
 	case showedSum:
-		return v.sum == x.sum
+		return v.sum == x.sum && (x.told == 0 || v.told == x.told)
 	case showedList:
 		if int(v.value) != len(x.elems) {
 			return false

@@ -111,7 +111,7 @@ func (s *search) gone(c *contents, x *sight) bool {
 		}
 	case showed:
 		n := len(c.versions)
-		if n == 0 || c.versions[n-1].value == x.value {
+		if n == 0 || c.versions[n-1].value == x.value || x.told != 0 {
 			return false
 		}
 		if x.value == 0 { // as at first

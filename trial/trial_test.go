@@ -91,10 +91,10 @@ func TestLong(t *testing.T) {
 // TestOdd: what is not tried.
 func TestOdd(t *testing.T) {
 	for name, ops := range map[string][]event.RecordOp{
-		"two kinds":  {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
-		"a version":  {{Kind: event.Write, Key: "x", Value: "1", Version: "7"}},
-		"a new kind": {{Kind: event.Write, Data: event.Counter + 1, Key: "x", Value: "1"}},
-		"no integer": {{Kind: event.Inc, Key: "c", Value: "1.5"}},
+		"two kinds":                   {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
+		"a version that nobody wrote": {{Kind: event.Write, Key: "x", Value: "1", PrevVersion: "7"}},
+		"a new kind":                  {{Kind: event.Write, Data: event.Counter + 1, Key: "x", Value: "1"}},
+		"no integer":                  {{Kind: event.Inc, Key: "c", Value: "1.5"}},
 	} {
 		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
 			t.Errorf("%s was taken", name)

@@ -11,7 +11,6 @@ import (
 const (
 	offContract     = "the contract leaves something open" // the causes of open reads say what
 	offMissing      = "a record is missing or bad"
-	offVersioned    = "an operation tells a version"
 	offTimeless     = "a record has no times"
 	offCrowded      = "too many transactions began within `max-transaction`"
 	offMemory       = "the state takes more than `memory` leaves to it"

@@ -31,17 +31,14 @@ func (a *asking) mayTry() bool {
 func (a *asking) allTold() bool {
 	c, x := &a.cfg.Contract, &a.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
-		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
-	return declared && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
+		!c.ByVersion && !(c.NumericVersions && c.TrustCommitTS) && !c.SequentialKeys && !c.LinearizableKeys
+	return declared && x.Missing() == 0 && x.Repeating == 0
 }
 
 // untold is why not all is told.
 func (a *asking) untold() string {
-	switch x := &a.infer.Counters; {
-	case x.Missing() > 0:
+	if a.infer.Counters.Missing() > 0 {
 		return offMissing
-	case x.Versioned > 0:
-		return offVersioned
 	}
 	return offContract
 }
@@ -123,7 +120,7 @@ func (a *asking) history() (*trial.History, []uint32) {
 	if len(txns) == 0 || len(txns) > maxTried {
 		return nil, nil
 	}
-	in := trial.Input{Drift: int64(a.cfg.Contract.ClockDrift), Rows: a.cfg.Rules.Rows, Lacks: a.lacking(txns)}
+	in := trial.Input{Numbers: a.numbers(), Drift: int64(a.cfg.Contract.ClockDrift), Rows: a.cfg.Rules.Rows, Lacks: a.lacking(txns)}
 	for _, n := range txns {
 		r := a.record(n)
 		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
@@ -159,6 +156,17 @@ func (a *asking) askedBelow(l isolation.Level) (below []isolation.Level) {
 // untrackedAt says whether conflicts may have been left out that an order at the level counts.
 func (a *asking) untrackedAt(l isolation.Level) bool {
 	return l.Underlying().Tracks() && a.losesTrack()
+}
+
+// numbers says which numbers order the versions of a key.
+func (o *core) numbers() trial.Numbers {
+	switch c := &o.cfg.Contract; {
+	case c.TrustCommitTS:
+		return trial.ByCommitTS
+	case c.NumericVersions:
+		return trial.ByVersion
+	}
+	return trial.NoNumbers
 }
 
 // isTried says whether orders are tried at l itself. For a level that selects readers they are

@@ -180,11 +180,16 @@ func (e *execution) with(i int, result state, rest func() bool) bool {
 // ascending says whether the versions that the transactions left of each key, where
 // they are numbered, are in the order of their numbers.
 func (e *execution) ascending() bool {
-	latest := map[string]int64{}
 	order := make([]*workload.Txn, len(e.txns))
 	for i, p := range e.place {
 		order[p] = e.txns[i]
 	}
+	return ascending(order)
+}
+
+// ascending is for transactions in the order of their commits.
+func ascending(order []*workload.Txn) bool {
+	latest := map[string]int64{}
 	for _, t := range order {
 		left := map[string]int64{}
 		for i := range t.Ops {

@@ -255,7 +255,11 @@ type past = uint
 // extend tries to complete the order, of which these are in the given pasts.
 func (w *weakTrial) extend(order []int, pasts []past) bool {
 	if len(order) == len(w.txns) {
-		return w.base != "read-uncommitted" || w.listsGrow(order)
+		inOrder := make([]*workload.Txn, len(order))
+		for p, i := range order {
+			inOrder[p] = w.txns[i]
+		}
+		return ascending(inOrder) && (w.base != "read-uncommitted" || w.listsGrow(order))
 	}
 	for i := range w.txns {
 		if w.used>>i&1 == 1 || !w.mayCome(i) {
