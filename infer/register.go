@@ -44,7 +44,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.beginTouching()
 	s.own = s.own[:0]
 	ops := b.OpsOf(t)
-	for i := range ops { // what another operation saw of such a key is no version of it either
+	for i := range ops { // they name the versions in all operations on these keys
 		if o := &ops[i]; tells(b, o) {
 			if k := s.keyOf(b, t, o); s.settleKind(k, o) {
 				s.tellByVersion(k)

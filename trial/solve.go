@@ -43,7 +43,7 @@ type version struct {
 	value int32 // of a register; of a list, how many elements there are
 	sum   int64
 	told  int32 // the version that its writer tells
-	// number is that of the version, if it is numbered.
+	// number places it among the versions of its cell, if it is numbered.
 	number   int64
 	numbered bool
 }

@@ -20,7 +20,7 @@ const (
 	ByCommitTS         // the commit timestamps of the writers
 )
 
-// told is what a write tells of its version, and of the one that it replaced.
+// told is the version of a write, and the one that it replaced, as far as the operation tells them.
 type told struct {
 	version, prev int32
 	number        int64 // of the version
