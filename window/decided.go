@@ -128,7 +128,7 @@ func (o *core) nothingText() string {
 	case o.cfg.Unbounded && o.infer.Counters.Missing() > 0:
 		return found + "had deleted, and a record is missing or bad: with all records, orders are tried"
 	case o.cfg.Unbounded:
-		return found + "had deleted, and none of the orders that were tried decides: a shorter history leaves fewer of them"
+		return found + "had deleted, and trying orders did not decide: a shorter history leaves fewer of them"
 	}
 	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history tries more orders"
 }
