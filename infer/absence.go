@@ -192,6 +192,9 @@ func (s *absences) decideWriter(d due) {
 		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
+		if s.ReadsAnything != nil && s.ReadsAnything(d.txn) {
+			return // others may have read it too, who may not
+		}
 		a.Kind, a.B = G1a, by
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
 			if s.versions[v].writer != 0 {

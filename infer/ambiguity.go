@@ -13,7 +13,11 @@ func (s *registers) awaitAgain(v uint32) {
 	if x.possible > 0 || x.flags&(initialVersion|nothing) != 0 {
 		return
 	}
-	if r := x.readers; r != 0 {
+	r := x.readers
+	for r != x.oldest && s.ReadsAnything != nil && s.ReadsAnything(s.readers[r].txn) {
+		r = s.readers[r].older
+	}
+	if r != 0 {
 		s.await(v, s.readers[r].txn, s.readers[r].op)
 	} else if w := x.witness; w != 0 && s.txns[w].state == counted {
 		s.await(v, w, 0)

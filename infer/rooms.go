@@ -81,6 +81,9 @@ type absences struct {
 	// Untimed, when not 0, is the patience with unheard writers of sources without
 	// times.
 	Untimed int64
+	// ReadsAnything says whether the transaction may read what was never committed: it asked for
+	// no more. nil: none may. No state.
+	ReadsAnything func(n uint32) bool
 
 	// Scratch of the transaction in work; no state.
 	stamp     uint32

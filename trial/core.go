@@ -16,6 +16,7 @@ type Core struct {
 	Txns   []int    // indexes of the records
 	Silent []Silent // reads of theirs that say nothing in it
 	Rows   []string // keys at which others deleted rows: who inserts there conflicts with nobody
+	base   Base     // who asked for less says nothing
 }
 
 // Decide looks for an order of the history at the level. Where there is none the core
@@ -24,6 +25,13 @@ func (h *History) Decide(l Level) (Verdict, *Core) {
 	v, _ := h.whole().solve(l, max(budget, 8*len(h.txns)))
 	if v == Possible {
 		return v, nil
+	}
+	if h.anyAsksLess(l.Base) {
+		p := h.whole()
+		p.asAsked = true
+		if v, _ = p.solve(l, max(budget, 8*len(h.txns))); v == Possible {
+			return AsAsked, nil
+		}
 	}
 	left := ofCores
 	if core := h.core(l, nil, &left); v == Impossible && core != nil {
@@ -104,8 +112,8 @@ func (h *History) core(l Level, in []bool, left *int) *Core {
 			}
 		}
 	}
-	p := h.part(in)
-	c := &Core{Silent: p.silent, Rows: p.rows()}
+	p := h.part(in, l.Base)
+	c := &Core{Silent: p.silent, Rows: p.rows(), base: l.Base}
 	for _, i := range p.of {
 		c.Txns = append(c.Txns, int(i))
 	}
@@ -115,7 +123,8 @@ func (h *History) core(l Level, in []bool, left *int) *Core {
 // noOrder says whether the part is known to have no order. It takes what that cost from left:
 // the steps, and the pairs that are compared before.
 func (h *History) noOrder(l Level, in []bool, left *int) bool {
-	p := h.part(in)
+	p := h.part(in, l.Base)
+	p.asAsked = h.lacks != nil
 	v, rest := p.solve(l, ofCore)
 	*left -= ofCore - rest + len(h.txns) + len(p.of)*len(p.of)/4
 	return v == Impossible
@@ -127,7 +136,9 @@ func (h *History) Refutes(c *Core, l Level) bool {
 	for _, i := range c.Txns {
 		in[i] = true
 	}
-	v, _ := h.part(in).solve(l, ofCore)
+	p := h.part(in, c.base)
+	p.asAsked = h.lacks != nil
+	v, _ := p.solve(l, ofCore)
 	return v == Impossible
 }
 

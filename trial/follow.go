@@ -116,6 +116,8 @@ const (
 	readsNot // any other than Value
 	finds    // elements
 	scans
+	sees     // the version in Value.Lo
+	replaces // the same, when it takes effect
 )
 
 // Held is a content that differs from what is held in general.
@@ -278,10 +280,10 @@ func (f *Follower) noteKey(p int32) {
 
 // act adds an operation to t; false if it is none that is followed.
 func (f *Follower) act(t *Running, o *event.RecordOp) (ok bool) {
-	if o.Version != "" || o.PrevVersion != "" {
+	k, known := kindOf(o)
+	if !f.tells(o, k) {
 		return false
 	}
-	k, known := kindOf(o)
 	a := Act{}
 	switch {
 	case o.Kind == event.Range:
@@ -302,6 +304,8 @@ func (f *Follower) act(t *Running, o *event.RecordOp) (ok bool) {
 		if o.Kind != event.Delete {
 			a.Value = textHash(o.Value)
 		}
+		t.put(a, o)
+		return true
 	case event.Append:
 		a.How, a.Texts = pushes, []string{o.Value}
 	case event.Inc:
@@ -319,6 +323,10 @@ func (f *Follower) act(t *Running, o *event.RecordOp) (ok bool) {
 		f.compareAndSet(t, a.Place, o)
 		return true
 	case event.Read:
+		if o.Version != "" && (k == register || nothing) {
+			t.Acts = append(t.Acts, Act{How: sees, Place: a.Place, Value: versionHash(o.Version)})
+			return k == register || f.Places[a.Place].Kind == register
+		}
 		if t.Maybe && nothing {
 			return true // what it saw is not known
 		}
@@ -370,7 +378,7 @@ func (f *Follower) compareAndSet(t *Running, p int32, o *event.RecordOp) {
 		if !t.Maybe || expected != (event.Hash{}) {
 			t.Acts = append(t.Acts, Act{How: reads, Place: p, Value: expected})
 		}
-		t.Acts = append(t.Acts, Act{How: puts, Place: p, Value: textHash(o.Value)})
+		t.put(Act{Place: p, Value: textHash(o.Value)}, o)
 		return
 	}
 	if seen := valueOf(o.Seen); o.Seen != "" && (!t.Maybe || seen != (event.Hash{})) {

@@ -132,7 +132,9 @@ func (f *Follower) advance(r *Run, j int32) (next Run, ok bool) {
 		if f.Base == snapshotIsolation && f.overlaps(r, j) {
 			return next, false
 		}
-		f.play(r, t, false)
+		if !f.play(r, t, false) {
+			return next, false
+		}
 	}
 	next.Did[j] = done
 	next.Holds = f.with(r.Holds)
@@ -185,7 +187,8 @@ func (f *Follower) play(r *Run, t *Running, check bool) (ok bool) {
 	f.local = f.local[:0]
 	for i := range t.Acts {
 		a := &t.Acts[i]
-		if a.How > joins && !check {
+		late := f.Base != serializable && t.changes()
+		if a.How == replaces && check == late || a.How > joins && a.How != replaces && !check {
 			continue
 		}
 		switch a.How {
@@ -206,11 +209,15 @@ func (f *Follower) play(r *Run, t *Running, check bool) (ok bool) {
 				f.set(a.Place, a.Value)
 			}
 		case reads:
-			if f.holds(r, a.Place) != a.Value {
+			if !f.same(r, a.Place, a.Value) {
 				return false
 			}
 		case readsNot:
-			if f.holds(r, a.Place) == a.Value {
+			if f.same(r, a.Place, a.Value) {
+				return false
+			}
+		case sees, replaces:
+			if f.holds(r, a.Place).Lo != a.Value.Lo {
 				return false
 			}
 		case finds:
@@ -231,7 +238,7 @@ func (f *Follower) play(r *Run, t *Running, check bool) (ok bool) {
 // shows says whether a scan shows what is there.
 func (f *Follower) shows(r *Run, a *Act, maybe bool) bool {
 	for _, h := range a.Rows {
-		if f.holds(r, h.Place) != h.Holds {
+		if !f.same(r, h.Place, h.Holds) {
 			return false
 		}
 	}
@@ -247,7 +254,7 @@ func (f *Follower) shows(r *Run, a *Act, maybe bool) bool {
 		if a.Scan.HasTo && x.Name >= a.Scan.To {
 			break
 		}
-		if x.Kind != register || f.holds(r, p) == (event.Hash{}) || !covers(a.Scan, x.Name) {
+		if x.Kind != register || f.holds(r, p).Hi == 0 || !covers(a.Scan, x.Name) {
 			continue
 		}
 		if _, shown := slices.BinarySearchFunc(a.Rows, p, byPlace); !shown {

@@ -16,9 +16,12 @@ type History struct {
 	names map[string]int32
 	drift int64
 	rows  bool
-	// counts and deleted are Input's.
+	// counts, deleted and lacks are Input's.
 	counts  func(record int, key string) bool
 	deleted func(key string) bool
+	lacks   func(record int, b Base) bool
+	numbers Numbers
+	unnamed map[unnamed]string // by value, the one version that reads tell and no write
 }
 
 // cell is a place with what it holds, and who changes it.
@@ -27,6 +30,7 @@ type cell struct {
 	elem    string // of a set, with its text
 	kind    kind
 	values  map[string]int32 // of a register's, from 1; 0 is nothing
+	told    map[string]int32 // versions that writes tell, from 1; nil: none
 	writers []int32
 }
 
@@ -64,6 +68,7 @@ type sight struct {
 	elems    []int32 // of a list
 	own      []int32 // of a list, behind elems: what the transaction had appended itself
 	sum      int64   // of a counter
+	told     int32   // the version that the operation tells, 0 for none
 	first    bool    // the transaction had not read the cell before
 	over     bool    // first, and it changes the cell afterwards
 }
@@ -84,6 +89,7 @@ type write struct {
 	value int32   // of a register
 	elems []int32 // appended to a list
 	inc   int64
+	told
 }
 
 var errOdd = errors.New("trial: a key is used as two kinds, or an operation is of none that is tried")
@@ -94,6 +100,7 @@ type Input struct {
 	Maybe   []bool // by record: nobody observed it, and its outcome is unknown
 	Drift   int64  // ns that clocks may be apart
 	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
+	Numbers Numbers
 	// Counts says whether a transaction's read of a key proves anything, by the record's index.
 	// All possible sources of the read must be among the records. A read that only excludes
 	// some value never counts. nil: all count. Only [History.Core] asks.
@@ -101,18 +108,21 @@ type Input struct {
 	// Deleted says whether one who is not among the records may have deleted a row at the key. nil:
 	// nobody. Only [History.Core] asks.
 	Deleted func(key string) bool
+	// Lacks says whether the record's transaction asked for a level that does not promise all of
+	// the base. nil: nobody did.
+	Lacks func(record int, b Base) bool
 }
 
 // Read takes the records of transactions that did not abort, all of one epoch, in an order in
 // which they may well have taken effect. It errors where an operation is none that is tried.
 func Read(in *Input) (*History, error) {
-	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted}
+	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted, lacks: in.Lacks, numbers: in.Numbers}
 	kinds := map[string]kind{}
 	for i := range in.Records {
 		for j := range in.Records[i].Ops {
 			o := &in.Records[i].Ops[j]
 			k, known := kindOf(o)
-			if o.Version != "" || o.PrevVersion != "" || o.Data > event.Counter {
+			if o.Data > event.Counter {
 				return nil, errOdd
 			}
 			if was, met := kinds[o.Key]; known && met && was != k {
@@ -129,6 +139,7 @@ func Read(in *Input) (*History, error) {
 			h.meet(o, kinds)
 		}
 	}
+	h.meetVersions(in, kinds)
 	for i := range in.Records {
 		t := &in.Records[i]
 		if t.Epoch != in.Records[0].Epoch {
@@ -142,13 +153,16 @@ func Read(in *Input) (*History, error) {
 		if t.Flags&event.Stale != 0 {
 			x.session, x.hasTimes = "", false
 		}
-		r := reading{h: h, t: &x, local: map[int32]write{}, silent: t.Status == event.Unknown, kinds: kinds, mine: h.appendsOf(t, kinds)}
+		r := reading{h: h, t: &x, number: in.Numbers, record: t, local: map[int32]write{}, silent: t.Status == event.Unknown, kinds: kinds, mine: h.appendsOf(t, kinds)}
 		for j := range t.Ops {
 			if !r.op(int32(j), &t.Ops[j]) {
 				return nil, errOdd
 			}
 		}
 		h.txns = append(h.txns, x)
+	}
+	if !h.settleVersions() {
+		return nil, errOdd
 	}
 	for i := range h.txns {
 		for _, w := range h.txns[i].writes {
@@ -234,6 +248,8 @@ func (h *History) value(c int32, text string) int32 {
 type reading struct {
 	h      *History
 	t      *txn
+	number Numbers
+	record *event.Record
 	local  map[int32]write // what it has written
 	silent bool            // that something was not there is no evidence
 	kinds  map[string]kind
@@ -256,7 +272,7 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 		if o.Kind != event.Delete {
 			w.value = h.value(c, o.Value)
 		}
-		r.write(w)
+		return r.tell(&w, o) && r.write(w)
 	case event.Add, event.Remove:
 		c := h.cellOf(o.Key, o.Value, element)
 		w := write{cell: c}
@@ -274,10 +290,9 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 		c := h.cellOf(o.Key, "", counter)
 		w := r.local[c]
 		w.cell, w.inc = c, w.inc+n
-		r.write(w)
-		return ok
+		return ok && r.tell(&w, o) && r.write(w)
 	case event.CAS:
-		r.compareAndSet(at, o)
+		return r.compareAndSet(at, o)
 	case event.Range:
 		r.scanRange(at, o)
 	case event.Read:
@@ -288,9 +303,12 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 	return true
 }
 
-func (r *reading) write(w write) {
-	if _, again := r.local[w.cell]; !again {
+// write takes an effect.
+func (r *reading) write(w write) bool {
+	if was, again := r.local[w.cell]; !again {
 		r.t.writes = append(r.t.writes, w)
+	} else {
+		w.prev = was.prev // what it replaces then is its own
 	}
 	r.local[w.cell] = w
 	for i := range r.t.writes {
@@ -306,6 +324,7 @@ func (r *reading) write(w write) {
 			s.over = s.first
 		}
 	}
+	return true
 }
 
 // see takes the view of a register or an element, unless the transaction wrote it itself.
@@ -313,7 +332,10 @@ func (r *reading) see(s sight) {
 	if s.how == showed && s.value == 0 && r.silent {
 		return
 	}
-	if w, own := r.local[s.cell]; own {
+	if w, own := r.local[s.cell]; own && s.told != 0 {
+		r.t.wrong = r.t.wrong || w.version != s.told
+		return
+	} else if own {
 		r.t.wrong = r.t.wrong || (w.value == s.value) != (s.how == showed)
 		return
 	}
@@ -325,7 +347,7 @@ func (r *reading) add(s sight) {
 	r.t.sights = append(r.t.sights, s)
 }
 
-func (r *reading) compareAndSet(at int32, o *event.RecordOp) {
+func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
 	c := r.h.cellOf(o.Key, "", register)
 	valueOf := func(text string) int32 {
 		if text == "null" {
@@ -335,8 +357,11 @@ func (r *reading) compareAndSet(at int32, o *event.RecordOp) {
 	}
 	if o.Flags&event.Success != 0 {
 		r.see(sight{op: at, cell: c, value: valueOf(o.Expected)})
-		r.write(write{cell: c, value: r.h.value(c, o.Value)})
-		return
+		w := write{cell: c, value: r.h.value(c, o.Value)}
+		return r.tell(&w, o) && r.write(w)
+	}
+	if o.Version != "" || o.PrevVersion != "" {
+		return false
 	}
 	if o.Seen != "" {
 		r.see(sight{op: at, cell: c, value: valueOf(o.Seen)})
@@ -344,6 +369,7 @@ func (r *reading) compareAndSet(at int32, o *event.RecordOp) {
 	if expected := valueOf(o.Expected); expected != 0 || !r.silent {
 		r.see(sight{op: at, cell: c, how: another, value: expected})
 	}
+	return true
 }
 
 func (r *reading) scanRange(at int32, o *event.RecordOp) {
@@ -399,15 +425,24 @@ func (r *reading) read(at int32, o *event.RecordOp) bool {
 		if !nothing {
 			n, ok = amount(o.Value, 0)
 		}
-		r.add(sight{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc})
+		s := sight{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc}
+		if w, own := r.local[c]; own && o.Version != "" {
+			ok = ok && h.cells[c].told[o.Version] == w.version
+		} else if s.told = h.cells[c].told[o.Version]; s.told == 0 && o.Version != "" {
+			return false
+		}
+		r.add(s)
 		return ok
 	case list:
 		r.readList(at, o)
 	default:
 		c := h.cellOf(o.Key, "", register)
-		s := sight{op: at, cell: c}
+		s := sight{op: at, cell: c, told: h.cells[c].told[o.Version]}
 		if !nothing {
 			s.value = h.value(c, o.Value)
+		}
+		if s.told == 0 && o.Version != "" && !h.untold(c, s.value, o.Version) {
+			return false
 		}
 		r.see(s)
 	}

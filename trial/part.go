@@ -11,17 +11,19 @@ type part struct {
 	silent  []Silent  // reads that do not count, since what they can be of is not all here
 	writers []int32   // by cell: how many of of change it
 	begins  []bool    // by cell, nil for none: who inserts there may begin another row
+	told    bool      // versions count
+	asAsked bool      // each transaction is judged by no more than it asked for
 }
 
 // whole is all of the history; what nobody left counts there too.
 func (h *History) whole() *part {
-	p := h.part(nil)
-	return p
+	return h.part(nil, 0)
 }
 
-// part is the part with the transactions that in has, all for nil.
-func (h *History) part(in []bool) *part {
-	p := &part{h: h, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
+// part is the part with the transactions that in has, all for nil. In a part the reads of a
+// transaction that was not promised the base say nothing.
+func (h *History) part(in []bool, base Base) *part {
+	p := &part{h: h, told: in == nil, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
 	for i := range h.txns {
 		if in == nil || in[i] {
 			p.of = append(p.of, int32(i))
@@ -32,7 +34,7 @@ func (h *History) part(in []bool) *part {
 		var kept []sight
 		open := map[int32]bool{} // cells
 		for _, s := range t.sights {
-			if in != nil && !h.tells(&s, i, in) {
+			if in != nil && (h.asksLess(i, base) || !h.named(&s) || !h.tells(&s, i, in)) {
 				open[s.cell] = true
 				p.silence(int(i), s.cell)
 			}
@@ -40,6 +42,9 @@ func (h *History) part(in []bool) *part {
 		for _, s := range t.sights {
 			if open[s.cell] {
 				continue
+			}
+			if in != nil {
+				s.told = 0
 			}
 			if (s.how == showedList || s.how == misread) && in != nil {
 				s.elems = h.appendedIn(s.cell, s.elems, in)

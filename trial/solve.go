@@ -7,6 +7,9 @@ const (
 	Unknown    Verdict = iota // the budget was not enough
 	Possible                  // an order explains all
 	Impossible                // none does
+	// AsAsked: an order explains what was promised at the level to those that asked for it, or for
+	// nothing. The others saw what was committed, if they asked for that.
+	AsAsked
 )
 
 // maxPasts bounds the transactions whose pasts are kept.
@@ -26,6 +29,7 @@ type search struct {
 	before [][]int32 // by place in part.of: those that come before it
 	pasts  []uint64  // by place in the order; of levels below prefix
 	behind []uint64  // by place in part.of: those that are in its past whatever it reads
+	less   []bool    // by place in part.of: it was not promised the level; nil: all were
 }
 
 // contents are the versions of a cell, each with its place in the order.
@@ -38,6 +42,10 @@ type version struct {
 	at    int32
 	value int32 // of a register; of a list, how many elements there are
 	sum   int64
+	told  int32 // the version that its writer tells
+	// number places it among the versions of its cell, if it is numbered.
+	number   int64
+	numbered bool
 }
 
 // solve looks for an order of the part.
@@ -50,9 +58,12 @@ func (p *part) solve(l Level, budget int) (Verdict, int) {
 		if !p.h.txns[i].maybe {
 			s.sure++
 		}
-		if p.h.txns[i].wrong && l.Base >= monotonicAtomicView && !p.h.txns[i].maybe {
+		if p.wrongAt(i, l) && !p.h.txns[i].maybe {
 			return Impossible, budget
 		}
+	}
+	if p.asAsked {
+		s.noteLess()
 	}
 	s.orderKnown()
 	if s.extend() {
@@ -105,7 +116,7 @@ func (s *search) extend() bool {
 		if s.budget--; s.budget <= 0 {
 			break
 		}
-		if s.waits(at) || s.txn(at).wrong && s.level.Base >= monotonicAtomicView {
+		if s.waits(at) || !s.fitsTold(at) || s.p.wrongAt(s.p.of[at], s.level) {
 			continue
 		}
 		if s.level.Base >= prefix && s.putState(at) || s.level.Base < prefix && s.putVersions(at) {
@@ -139,7 +150,7 @@ func (s *search) put(at int) bool {
 	for i := range t.writes {
 		w := &t.writes[i]
 		c := &s.cells[w.cell]
-		v := version{at: place, value: w.value}
+		v := version{at: place, value: w.value, told: w.version, number: w.number, numbered: w.numbered}
 		switch s.p.h.cells[w.cell].kind {
 		case list:
 			c.elems = append(c.elems, w.elems...)
@@ -182,11 +193,14 @@ func (c *contents) upTo(place int32) version {
 func (c *contents) shows(x *sight, v version) bool {
 	switch x.how {
 	case showed:
+		if x.told != 0 {
+			return v.told == x.told
+		}
 		return v.value == x.value
 	case another:
 		return v.value != x.value
 	case showedSum:
-		return v.sum == x.sum
+		return v.sum == x.sum && (x.told == 0 || v.told == x.told)
 	case showedList:
 		if int(v.value) != len(x.elems) {
 			return false

@@ -6,6 +6,9 @@ import "slices"
 // serializability it is the state at its own place. Under snapshot isolation nobody may have
 // changed, since that state, what it changes.
 func (s *search) putState(at int) bool {
+	if s.asksLess(at) {
+		return s.mayRead(at) && s.put(at)
+	}
 	place := int32(len(s.order))
 	earliest := int32(0)
 	switch {
@@ -82,7 +85,7 @@ func (s *search) dead(t *txn) bool {
 		}
 		c := &s.cells[w.cell]
 		for _, r := range s.p.readers[w.cell] {
-			if s.placed[r] || s.txn(int(r)).maybe {
+			if s.placed[r] || s.txn(int(r)).maybe || s.asksLess(int(r)) {
 				continue
 			}
 			for i := range s.p.sights[r] {
@@ -108,11 +111,16 @@ func (s *search) gone(c *contents, x *sight) bool {
 			}
 		}
 	case showed:
-		if n := len(c.versions); x.value != 0 && n > 1 && c.versions[n-1].value != x.value {
-			for _, v := range c.versions[:n-1] {
-				if v.value == x.value {
-					return !s.comesBack(x)
-				}
+		n := len(c.versions)
+		if n == 0 || c.versions[n-1].value == x.value || x.told != 0 {
+			return false
+		}
+		if x.value == 0 { // as at first
+			return !s.comesBack(x)
+		}
+		for _, v := range c.versions[:n-1] {
+			if v.value == x.value {
+				return !s.comesBack(x)
 			}
 		}
 	}

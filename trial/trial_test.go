@@ -91,10 +91,10 @@ func TestLong(t *testing.T) {
 // TestOdd: what is not tried.
 func TestOdd(t *testing.T) {
 	for name, ops := range map[string][]event.RecordOp{
-		"two kinds":  {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
-		"a version":  {{Kind: event.Write, Key: "x", Value: "1", Version: "7"}},
-		"a new kind": {{Kind: event.Write, Data: event.Counter + 1, Key: "x", Value: "1"}},
-		"no integer": {{Kind: event.Inc, Key: "c", Value: "1.5"}},
+		"two kinds":                   {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
+		"a version that nobody wrote": {{Kind: event.Write, Key: "x", Value: "1", PrevVersion: "7"}},
+		"a new kind":                  {{Kind: event.Write, Data: event.Counter + 1, Key: "x", Value: "1"}},
+		"no integer":                  {{Kind: event.Inc, Key: "c", Value: "1.5"}},
 	} {
 		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
 			t.Errorf("%s was taken", name)
@@ -154,10 +154,10 @@ func TestRowsOfCore(t *testing.T) {
 		[]event.RecordOp{readOf("y", ""), writeOf("z", "1"), readOf("x", "1")},
 	)
 	h.rows = true
-	if got := h.part([]bool{true, false, true, true}).rows(); !slices.Equal(got, []string{"x"}) {
+	if got := h.part([]bool{true, false, true, true}, 0).rows(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("rows were deleted at %v, want x", got)
 	}
-	if got := h.part(nil).rows(); got != nil {
+	if got := h.part(nil, 0).rows(); got != nil {
 		t.Errorf("rows were deleted outside of the whole at %v", got)
 	}
 }

@@ -5,12 +5,18 @@ import "slices"
 // putVersions places the transaction at the end of the order of a level below prefix. Each of
 // its reads must be of a version that is there.
 func (s *search) putVersions(at int) bool {
-	if s.level.Base <= readCommitted {
+	if s.asksLess(at) {
+		if !s.mayRead(at) {
+			return false
+		}
+	} else if s.level.Base <= readCommitted {
 		for i := range s.p.sights[at] {
-			if !s.mayShow(at, &s.p.sights[at][i]) {
+			if !s.mayShow(at, &s.p.sights[at][i], s.level.Base == readCommitted) {
 				return false
 			}
 		}
+	}
+	if s.level.Base <= readCommitted {
 		s.pasts = append(s.pasts[:len(s.order)], 0)
 		return s.put(at)
 	}
@@ -20,13 +26,16 @@ func (s *search) putVersions(at int) bool {
 			behind |= 1 << p
 		}
 	}
+	if s.asksLess(at) && !s.readsCommitted(at) {
+		s.pasts = append(s.pasts[:len(s.order)], behind)
+		return s.put(at)
+	}
 	return s.choose(at, behind, make([]int32, 0, len(s.p.sights[at])))
 }
 
 // mayShow is for read committed, where each read stands for itself, and for read uncommitted,
 // where only what is written over counts.
-func (s *search) mayShow(at int, x *sight) bool {
-	committed := s.level.Base == readCommitted
+func (s *search) mayShow(at int, x *sight, committed bool) bool {
 	switch {
 	case x.how == misread:
 		elems := s.cells[x.cell].elems
@@ -159,6 +168,9 @@ func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool
 	}
 	for i := range sights {
 		x, seen := &sights[i], past
+		if s.asksLess(at) {
+			break // it may miss something
+		}
 		if s.level.Base == monotonicAtomicView {
 			seen = 0
 			for j := range sights {

@@ -37,7 +37,7 @@ func (r *frozenRun) noteAbsent(t, v uint32) {
 // first due ones.
 func (m *Machine) decideAbsent(i, due int) {
 	l := m.views[i]
-	if m.infer.Counters.Emptied == 0 || refuted(m.reports.verdicts.certain, l) || !m.mayTryAt(l) || !m.asking.allTold() {
+	if m.infer.Counters.Emptied == 0 || refuted(m.reports.verdicts.certain, l) || !m.mayTryAt(l) || !m.asking.allTold() || m.asking.untrackedAt(l) {
 		return
 	}
 	levels := triedUnder(l)
@@ -84,7 +84,7 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	f := &openFinding{level: l, versions: []uint32{x.version}}
 	key := m.infer.Key(x.version)
 	in := trial.Input{
-		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, key),
+		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, key), Lacks: m.asking.lacking(txns),
 		Deleted: func(k string) bool { return k != key },
 	}
 	for _, n := range txns {

@@ -116,6 +116,9 @@ func (h *finder) loseTrack() {
 	h.retrySetAside()
 }
 
+// readsAnything says whether transaction n asked for read uncommitted.
+func (a *asking) readsAnything(n uint32) bool { return a.askedBy(n) == isolation.ReadUncommitted }
+
 // countAsked counts one more in the counts by base.
 func countAsked(by []int64, base isolation.Base) []int64 {
 	for int(base) >= len(by) {
@@ -142,9 +145,9 @@ func (h *finder) setAsked(n uint32, base isolation.Base) {
 // ok if some asked for less than l. by counts them by what they asked for.
 func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason string) (string, string) {
 	less, n := []string{}, int64(0)
-	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(by); b++ {
-		if by[b] > 0 {
-			n += by[b]
+	for b, asked := range by {
+		if b := isolation.Base(b); asked > 0 && b.Lacks(l.Underlying()) {
+			n += asked
 			less = append(less, isolation.Level{Base: b}.String())
 		}
 	}

@@ -437,10 +437,18 @@ func (a *asking) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
 	return false
 }
 
-// stands says whether an order at the level v is one at l. Where transactions asked for
-// levels of their own, the encoding of a weaker one holds more of what they read.
+// stands says whether an order at the level v is one at l. Where a transaction asked for less
+// than v, and not for less than l, the encoding of l holds more of what it read.
 func (a *asking) stands(v, l isolation.Level) bool {
-	return v == l || len(a.asked) == 0 && v.Implies(l)
+	if v == l || !v.Implies(l) {
+		return v == l
+	}
+	for b, n := range a.askedFor {
+		if b := isolation.Base(b); n > 0 && b.Lacks(v.Underlying()) && !b.Lacks(l.Underlying()) {
+			return false
+		}
+	}
+	return true
 }
 
 // orderOf says what is known of the unordered keys at the level.

@@ -112,7 +112,7 @@ func (o *core) nothingText() string {
 	}
 	switch {
 	case c.ByVersion || c.NumericVersions || c.TrustCommitTS || c.SequentialKeys || c.LinearizableKeys:
-		return found + "may have deleted: record `version` with deletes, and with reads that find nothing"
+		return found + "may have deleted: record `version` with deletes, and with reads that find nothing, if the database has one for a row that is gone"
 	case len(where) > 0:
 		say := found + "may have deleted: "
 		if c.DeletesUnseen {
@@ -122,15 +122,15 @@ func (o *core) nothingText() string {
 		if len(too) > 0 {
 			say += " (for keys that are deleted, " + listed(too) + " too)"
 		}
-		return say + ", or record `version`"
+		return say
 	case len(too) > 0:
-		return found + "had deleted: declare " + listed(too) + " if that is true, or record `version`"
-	case o.cfg.Unbounded && o.untimed:
-		return found + "had deleted, and no order decides: record `version`"
-	case o.cfg.Unbounded: // too many to try all orders; a window goes by one
-		return found + "had deleted, and no order decides: check with --window, which uses the order in time, or record `version`"
+		return found + "had deleted: declare " + listed(too) + " if that is true"
+	case o.cfg.Unbounded && o.infer.Counters.Missing() > 0:
+		return found + "had deleted, and a record is missing or bad: with all records, orders are tried"
+	case o.cfg.Unbounded:
+		return found + "had deleted, and trying orders did not decide: a shorter history leaves fewer of them"
 	}
-	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history decides"
+	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history tries more orders"
 }
 
 // listed is "a, b and c".

@@ -192,7 +192,7 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 		return 0
 	case o.cfg.Unbounded:
 		return n
-	case len(o.asking.asked) > 0 || l.Special == isolation.Linearizable: // a read of a transaction that asked for less is not looked at
+	case o.asking.anyoneLacks(l) || l.Special == isolation.Linearizable: // a read of a transaction that asked for less is not looked at
 		return n
 	case l.Underlying().Chooses():
 		return 0
@@ -209,6 +209,16 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 // whoever deleted the key: see undecidedReads. The initial state must be empty for that.
 func (o *core) absentHolds(l isolation.Level) bool {
 	return l.Special == 0 && isolation.ReadCommitted.Implies(l.Base) && !o.cfg.Contract.Existing
+}
+
+// anyoneLacks says whether a transaction asked for a level that does not promise all of l.
+func (a *asking) anyoneLacks(l isolation.Level) bool {
+	for b, n := range a.askedFor {
+		if n > 0 && isolation.Base(b).Lacks(l.Underlying()) {
+			return true
+		}
+	}
+	return false
 }
 
 // askedBetween says whether a transaction asked for less than l, and for more than read uncommitted:

@@ -26,7 +26,7 @@ const untimedSpan = 16
 
 // atLeast is a level that implies l and has an order in time, zero if none was found.
 func (g *guesses) atLeast(l isolation.Level) isolation.Level {
-	if g.txns == nil && !g.collect() {
+	if g.numbers() != trial.NoNumbers || g.txns == nil && !g.collect() {
 		return isolation.Level{}
 	}
 	for i, b := range guessed {

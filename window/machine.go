@@ -107,8 +107,10 @@ type Machine struct {
 	timing       timing
 
 	// tried are the levels for which trying found an order, at the end of an input.
-	tried   []isolation.Level
-	missing int64 // how many records were known to be so when absence was last doubted
+	tried []isolation.Level
+	// triedAsked are those at which one was found where some asked for less.
+	triedAsked []isolation.Level
+	missing    int64 // how many records were known to be so when absence was last doubted
 
 	// Scratch.
 	pinned    []uint32

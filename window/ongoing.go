@@ -105,12 +105,22 @@ func (x *news[G]) revise(s *reports) {
 	}
 }
 
-// end resolves the groups without another one for an hour of event time, as far as the
-// watermark knows.
+// end resolves the groups without another one for an hour.
 func (x *news[G]) end(s *reports) {
 	if len(x.Groups) > 0 && !s.untimed {
-		x.resolve(s, func(o *ongoing) bool { return s.clock.watermark-o.Last >= ongoingResolved })
+		x.resolve(s, s.clock.hasEnded)
 	}
+}
+
+// hasEnded says whether the group had an hour of event time without another one, by the watermark.
+// The watermark goes on by the wall clock too, while old records pause. So the records of all
+// partitions must have gone on for an hour, or the wall clock.
+func (k *clock) hasEnded(o *ongoing) bool {
+	if k.watermark-o.Last < ongoingResolved {
+		return false
+	}
+	behind := func(p partition) bool { return p.Seen && p.Standing != Left && p.Max-o.Last < ongoingResolved }
+	return k.tick == 0 || !slices.ContainsFunc(k.partitions, behind) || k.tick-o.LastTick >= ongoingResolved
 }
 
 func (x *news[G]) resolve(s *reports, stopped func(*ongoing) bool) {

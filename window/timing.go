@@ -119,7 +119,7 @@ func (g *timing) note(n uint32, t *event.Txn, start, end int64) {
 	switch {
 	case x.Off != "" || g.cfg.Unbounded:
 		return
-	case !g.asking.allTold():
+	case !g.allTold():
 		g.stop(g.asking.untold())
 		return
 	case t.Flags&event.HasTimes == 0:
@@ -239,10 +239,14 @@ func (g *timing) begin() bool {
 	return true
 }
 
+// allTold says whether the records are all that there is to explain. No order by numbers is
+// followed.
+func (g *timing) allTold() bool { return g.asking.allTold() && g.numbers() == trial.NoNumbers }
+
 // stands says whether an order in time shows the level so far.
 func (g *timing) stands(l isolation.Level) bool {
 	x := &g.told
-	if x.Off != "" || len(x.Followers) == 0 || !g.asking.allTold() {
+	if x.Off != "" || len(x.Followers) == 0 || !g.allTold() {
 		return false
 	}
 	return slices.ContainsFunc(x.Followers, func(f *trial.Follower) bool {

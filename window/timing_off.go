@@ -10,9 +10,7 @@ import (
 // Why no order in time is followed. The texts are saved with the state.
 const (
 	offContract     = "the contract leaves something open" // the causes of open reads say what
-	offAsked        = "a transaction names the level that it asked for"
 	offMissing      = "a record is missing or bad"
-	offVersioned    = "an operation tells a version"
 	offTimeless     = "a record has no times"
 	offCrowded      = "too many transactions began within `max-transaction`"
 	offMemory       = "the state takes more than `memory` leaves to it"
@@ -25,7 +23,6 @@ const (
 
 // offRemedies say what to do, where somebody can do something.
 var offRemedies = map[string]string{
-	offAsked:            "declare isolation=ignore, or give transactions of a weaker level a source of their own",
 	offMissing:          "capture all records, and start with a new folder",
 	offTimeless:         "record `start` and `end` with all transactions",
 	offCrowded:          "declare a shorter --max-transaction",

@@ -74,7 +74,7 @@ func TestLosesTrack(t *testing.T) {
 
 // tellingOnlyOne is why serializability is not known of a mixed stream at which nothing else is watched.
 func tellingOnlyOne(t *testing.T) string {
-	cfg := Config{Levels: []isolation.Level{{Base: isolation.Serializable}}, Named: true, Unbounded: true, Contract: Contract{Complete: true}}
+	cfg := Config{Levels: []isolation.Level{{Base: isolation.Serializable}}, Named: true, Unbounded: true, Contract: Contract{Complete: true, Existing: true}}
 	cfg.Rules.Tracked = true
 	m, _ := check(t, cfg, `{"txn":"T1","status":"committed","isolation":"read committed","ops":[{"op":"append","key":"x","value":1}]}`)
 	_, why := m.VerdictAsAsked(isolation.Level{Base: isolation.Serializable})

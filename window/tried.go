@@ -32,19 +32,14 @@ func (a *asking) mayTry() bool {
 func (a *asking) allTold() bool {
 	c, x := &a.cfg.Contract, &a.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
-		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
-	return declared && len(a.asked) == 0 && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
+		!c.ByVersion && !(c.NumericVersions && c.TrustCommitTS) && !c.SequentialKeys && !c.LinearizableKeys
+	return declared && x.Missing() == 0 && x.Repeating == 0
 }
 
 // untold is why not all is told.
 func (a *asking) untold() string {
-	switch x := &a.infer.Counters; {
-	case len(a.asked) > 0:
-		return offAsked
-	case x.Missing() > 0:
+	if a.infer.Counters.Missing() > 0 {
 		return offMissing
-	case x.Versioned > 0:
-		return offVersioned
 	}
 	return offContract
 }
@@ -63,7 +58,7 @@ func (o *core) isTriable(l isolation.Level) bool {
 // tryOrders decides the levels that are still unknown, strong ones first: what holds there
 // holds at those that it implies.
 func (m *Machine) tryOrders() {
-	m.tried = nil
+	m.tried, m.triedAsked = nil, nil
 	if !m.asking.mayTry() {
 		return
 	}
@@ -80,7 +75,7 @@ func (m *Machine) tryOrders() {
 			continue
 		}
 		if h == nil {
-			if h, txns = m.history(); h == nil {
+			if h, txns = m.asking.history(); h == nil {
 				continue
 			}
 		}
@@ -88,15 +83,29 @@ func (m *Machine) tryOrders() {
 		switch verdict, core := h.Decide(triedLevel(l)); verdict {
 		case trial.Possible:
 			m.tried = append(m.tried, l)
+			continue
+		case trial.AsAsked:
+			if isTried(l) {
+				m.triedAsked = append(m.triedAsked, l)
+			}
 		case trial.Impossible:
+			if m.asking.untrackedAt(l) {
+				continue // an order may exist once all conflicts are tracked
+			}
 			if isTried(l) {
 				m.hasNoOrder(h, core, txns, &openFinding{level: l})
 				continue
 			}
 			for _, x := range triedUnder(l) { // it may hold where serializable does not
-				if verdict, core := h.Decide(triedLevel(x)); verdict == trial.Impossible {
+				if verdict, core := h.Decide(triedLevel(x)); verdict == trial.Impossible && !m.asking.untrackedAt(x) {
 					m.hasNoOrder(h, core, txns, &openFinding{level: x})
 				}
+			}
+			continue
+		}
+		for _, weaker := range m.asking.askedBelow(l) {
+			if verdict, core := h.Decide(triedLevel(weaker)); verdict == trial.Impossible && m.isOpen(l) {
+				m.hasNoOrder(h, core, txns, &openFinding{level: weaker})
 			}
 		}
 	}
@@ -120,14 +129,14 @@ func (m *Machine) foundByTrial(l isolation.Level) bool {
 }
 
 // history is the history to explain, with its transactions. It is nil if it is not tried.
-func (o *core) history() (*trial.History, []uint32) {
-	txns, _ := o.infer.MayCount(nil)
+func (a *asking) history() (*trial.History, []uint32) {
+	txns, _ := a.infer.MayCount(nil)
 	if len(txns) == 0 || len(txns) > maxTried {
 		return nil, nil
 	}
-	in := trial.Input{Drift: int64(o.cfg.Contract.ClockDrift), Rows: o.cfg.Rules.Rows}
+	in := trial.Input{Numbers: a.numbers(), Drift: int64(a.cfg.Contract.ClockDrift), Rows: a.cfg.Rules.Rows, Lacks: a.lacking(txns)}
 	for _, n := range txns {
-		r := o.record(n)
+		r := a.record(n)
 		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)
@@ -135,6 +144,43 @@ func (o *core) history() (*trial.History, []uint32) {
 		return nil, nil
 	}
 	return h, txns
+}
+
+// lacking says which of txns asked for a level that does not promise all of a base; nil if none
+// asked for a level.
+func (a *asking) lacking(txns []uint32) func(record int, b trial.Base) bool {
+	if len(a.asked) == 0 {
+		return nil
+	}
+	return func(record int, b trial.Base) bool { return a.askedBy(txns[record]).Lacks(isolation.Base(b)) }
+}
+
+// askedBelow are levels that l implies, and that are promised to transactions that asked for
+// less. Watched ones are decided by themselves.
+func (a *asking) askedBelow(l isolation.Level) (below []isolation.Level) {
+	for b, n := range a.askedFor {
+		x := isolation.Level{Base: isolation.Base(b), Family: l.Family}
+		if n > 0 && x.Base != l.Underlying() && l.Implies(x) && isTried(x) && !a.watches(x) && !a.untrackedAt(x) {
+			below = append(below, x)
+		}
+	}
+	return below
+}
+
+// untrackedAt says whether conflicts may have been left out that an order at the level counts.
+func (a *asking) untrackedAt(l isolation.Level) bool {
+	return l.Underlying().Tracks() && a.losesTrack()
+}
+
+// numbers says which numbers order the versions of a key.
+func (o *core) numbers() trial.Numbers {
+	switch c := &o.cfg.Contract; {
+	case c.TrustCommitTS:
+		return trial.ByCommitTS
+	case c.NumericVersions:
+		return trial.ByVersion
+	}
+	return trial.NoNumbers
 }
 
 // isTried says whether orders are tried at l itself. For a level that selects readers they are
@@ -171,7 +217,7 @@ func triedLevel(l isolation.Level) trial.Level {
 // takeTrialsBack withdraws what was found by trying a whole history: a record that comes now may
 // explain it.
 func (m *Machine) takeTrialsBack() {
-	if m.tried = nil; !m.cfg.Unbounded {
+	if m.tried, m.triedAsked = nil, nil; !m.cfg.Unbounded {
 		return
 	}
 	for i := range m.reports.open.recent {
@@ -234,7 +280,7 @@ func (m *Machine) weakestTried(h *trial.History, core *trial.Core, l isolation.L
 		least = isolation.ReadAtomic
 	}
 	for _, x := range isolation.Encoded() {
-		if !isTried(x) || !m.isTriable(x) || !x.Underlying().Implies(least) || x.Refuted(weakest) {
+		if !isTried(x) || !m.isTriable(x) || m.asking.untrackedAt(x) || !x.Underlying().Implies(least) || x.Refuted(weakest) {
 			continue
 		}
 		if x == l || h.Refutes(core, triedLevel(x)) {

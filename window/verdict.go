@@ -148,7 +148,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if x != nil && x.Horizon > 0 {
 		why = append(why, "dependencies on transactions that had left the window")
 	}
-	if m.foundByTrial(l) {
+	if m.foundByTrial(l) || slices.Contains(m.triedAsked, l) && m.unsettled(l, violated, x) == 0 {
 		if len(why) > 0 {
 			return Unknown, strings.Join(why, "; ")
 		}

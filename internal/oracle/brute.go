@@ -118,7 +118,9 @@ type execution struct {
 	visits  Visits
 	level   Level
 	rows    bool
-	byCause bool             // see PossibleByCause
+	byCause bool   // see PossibleByCause
+	who     lesser // see PossibleAsked
+	cells   []string
 	written map[version]bool // by those that take part, and those that aborted
 	txns    []*workload.Txn
 	place   []int             // of each transaction in the order, -1 while it is not in it
@@ -178,11 +180,16 @@ func (e *execution) with(i int, result state, rest func() bool) bool {
 // ascending says whether the versions that the transactions left of each key, where
 // they are numbered, are in the order of their numbers.
 func (e *execution) ascending() bool {
-	latest := map[string]int64{}
 	order := make([]*workload.Txn, len(e.txns))
 	for i, p := range e.place {
 		order[p] = e.txns[i]
 	}
+	return ascending(order)
+}
+
+// ascending is for transactions in the order of their commits.
+func ascending(order []*workload.Txn) bool {
+	latest := map[string]int64{}
 	for _, t := range order {
 		left := map[string]int64{}
 		for i := range t.Ops {
@@ -205,6 +212,9 @@ func (e *execution) ascending() bool {
 // what follows: none of its written keys changed since any of them.
 func (e *execution) commit(i int) (state, bool) {
 	p := len(e.writes)
+	if base := e.who.promised(e.txns[i]); base != "" {
+		return e.commitLess(i, base)
+	}
 	if !e.level.forbids("prefix") && e.level.base() != "repeatable-read" {
 		return e.commitCommitted(i)
 	}

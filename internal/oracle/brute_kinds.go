@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,10 +20,14 @@ func PossibleAt(h History, l Level) (bool, error) {
 	if l.chooses() {
 		return Possible(h, l)
 	}
-	h = asRegisters(h)
+	return possibleWeak(asRegisters(h), l, lesser{})
+}
+
+// possibleWeak is for levels below prefix.
+func possibleWeak(h History, l Level, who lesser) (bool, error) {
 	cells := cellsOf(h)
 	return someOutcome(h, func(txns []*workload.Txn) bool {
-		w := weakTrial{level: l, base: l.base(), cells: cells}
+		w := weakTrial{level: l, base: l.base(), cells: cells, who: who}
 		for i := range h {
 			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
 				for _, o := range h[i].Ops {
@@ -34,7 +39,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 			}
 		}
 		for _, t := range txns {
-			seen, ok := seenIn(t, cells, w.base)
+			seen, ok := seenIn(t, cells, cmp.Or(who.promised(t), w.base))
 			if !ok {
 				return false
 			}
@@ -241,6 +246,7 @@ type weakTrial struct {
 	txns    []*workload.Txn
 	sights  [][]sight
 	used    uint
+	who     lesser
 }
 
 // past is which places of the order are in that of one.
@@ -249,7 +255,11 @@ type past = uint
 // extend tries to complete the order, of which these are in the given pasts.
 func (w *weakTrial) extend(order []int, pasts []past) bool {
 	if len(order) == len(w.txns) {
-		return w.base != "read-uncommitted" || w.listsGrow(order)
+		inOrder := make([]*workload.Txn, len(order))
+		for p, i := range order {
+			inOrder[p] = w.txns[i]
+		}
+		return ascending(inOrder) && (w.base != "read-uncommitted" || w.listsGrow(order))
 	}
 	for i := range w.txns {
 		if w.used>>i&1 == 1 || !w.mayCome(i) {
@@ -317,13 +327,16 @@ func (w *weakTrial) versionsOf(s *sight, order []int) (at []int) {
 // place tries i as the next of the order, whatever its reads may be of.
 func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	next := append(slices.Clone(order), i)
-	if w.base == "read-uncommitted" || w.base == "read-committed" {
+	base := cmp.Or(w.who.promised(w.txns[i]), w.base)
+	if base == "read-uncommitted" || base == "read-committed" {
 		for at := range w.sights[i] {
 			s := &w.sights[i][at]
-			if !w.mayShow(i, s, order) {
+			if !w.mayShow(i, s, order, base) {
 				return false
 			}
 		}
+	}
+	if w.base == "read-uncommitted" || w.base == "read-committed" {
 		return w.extend(next, pasts)
 	}
 	behind := past(0) // what it follows, whatever it reads
@@ -335,6 +348,9 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	var try func(at int, of []int) bool
 	try = func(at int, of []int) bool {
 		if at < len(w.sights[i]) {
+			if base == "read-uncommitted" || w.sights[i][at].torn { // it follows nobody by that
+				return try(at+1, append(slices.Clone(of), -1))
+			}
 			for _, v := range w.versionsOf(&w.sights[i][at], order) {
 				if try(at+1, append(slices.Clone(of), v)) {
 					return true
@@ -349,8 +365,8 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 }
 
 // mayShow is for read committed and read uncommitted.
-func (w *weakTrial) mayShow(i int, s *sight, order []int) bool {
-	committed := w.base == "read-committed"
+func (w *weakTrial) mayShow(i int, s *sight, order []int, base string) bool {
+	committed := base == "read-committed"
 	if slices.ContainsFunc(s.want, func(v int64) bool { return !s.other && !s.sum && slices.Contains(w.leftOut, version{s.cell, v}) }) {
 		return false
 	}
@@ -407,6 +423,9 @@ func (w *weakTrial) obeys(i int, order []int, pasts []past, behind past, of []in
 				own |= pasts[p]
 			}
 		}
+	}
+	if w.who.promised(w.txns[i]) != "" {
+		return own, true
 	}
 	for at := range w.sights[i] {
 		s := &w.sights[i][at]

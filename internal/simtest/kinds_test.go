@@ -116,6 +116,11 @@ func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, res
 
 // kindsFound is kindsRun with what was found.
 func kindsFound(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool) (*window.Machine, []finding.Finding, string) {
+	return kindsAsked(t, cfg, h, perm, restarts, nil)
+}
+
+// kindsAsked is kindsFound where transactions ask for levels, by id.
+func kindsAsked(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool, asked map[string]string) (*window.Machine, []finding.Finding, string) {
 	m := window.New(cfg)
 	var eff window.Effects
 	var d event.Decoder
@@ -127,6 +132,9 @@ func kindsFound(t *testing.T, cfg window.Config, h oracle.History, perm []int, r
 		record := workload.AppendJSON(nil, &h[p])
 		if cfg.Contract.TrustCommitTS {
 			record = stamped(record, &h[p])
+		}
+		if l := asked[h[p].ID]; l != "" {
+			record = append(fmt.Appendf(nil, `{"isolation":%q,`, l), record[1:]...)
 		}
 		d.Decode(b, event.Position{Offset: int64(i)}, record)
 		if len(b.Bad) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -17,9 +18,6 @@ import (
 // leaves open. Aborted and unknown outcomes and wrong results are as in [mixes].
 func openKinds() map[string]oracle.Kinds {
 	kinds := mixes()
-	for _, name := range []string{"versions", "timestamps"} { // what orders versions is not tried
-		delete(kinds, name)
-	}
 	base := kinds["sets"]
 	base.Sets = false
 	kinds["registers"] = base
@@ -32,15 +30,52 @@ func openKinds() map[string]oracle.Kinds {
 	kinds["lists, deletes and counters"] = rows
 	rows.Deletes, rows.Ranges = false, true
 	kinds["lists, rows and counters"] = rows
+	told := kinds["versions"]
+	told.Deletes, told.Counters = true, true
+	kinds["versions, deletes and counters"] = told
+	told = kinds["timestamps"]
+	told.Deletes, told.Lists, told.Sets, told.Removes = true, true, true, true
+	kinds["timestamps, deletes, lists and sets"] = told
 	every := kinds["all"]
 	every.Lists = true
 	kinds["all and lists"] = every
 	for _, name := range slices.Collect(maps.Keys(kinds)) { // clients that try again
 		k := kinds[name]
+		if k.Versions || k.Timestamps {
+			continue // one that tries again has a version of its own, which is not made here
+		}
 		k.Unknown, k.Retried = 0.15, 0.8
 		kinds[name+", retried"] = k
 	}
 	return kinds
+}
+
+// askedKinds are the kinds of histories that are tried where transactions ask for levels, too.
+func askedKinds() []string {
+	return []string{"registers", "lists", "deletes", "counters", "removes", "all", "all and lists"}
+}
+
+// asking are the levels that the transactions of h ask for. In half of the histories they ask for
+// what is most, and in the others for anything.
+func asking(rng *rand.Rand, h oracle.History) map[string]string {
+	names := []string{"serializable", "serializable", ""}
+	if rng.IntN(2) == 0 {
+		names = []string{"", "", "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "prefix", "snapshot-isolation", "serializable"}
+	}
+	asked := map[string]string{}
+	for i := range h {
+		asked[h[i].ID] = names[rng.IntN(len(names))]
+	}
+	return asked
+}
+
+// asNames ends the names of kinds with versions that tell no order.
+const asNames = ", as names"
+
+// opened is how a history is read.
+type opened struct {
+	numbered, stamped bool              // its versions or commit timestamps are in order
+	asked             map[string]string // levels, by transaction
 }
 
 // cells counts the cells of histories and levels.
@@ -54,18 +89,33 @@ func share(of, n int) float64 { return 100 * float64(of) / float64(max(1, n)) }
 // TestOpen: of small whole histories of every kind each level's verdict is compared with
 // the trial of all orders. None is wrong, and at most 1% are open.
 func TestOpen(t *testing.T) {
-	for name, k := range openKinds() {
+	kinds := openKinds()
+	for _, name := range askedKinds() {
+		kinds[name+", asked"] = kinds[name]
+	}
+	for _, name := range []string{"versions", "versions, deletes and counters"} {
+		kinds[name+asNames] = kinds[name]
+	}
+	for name, k := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var c cells
 			by := map[string]int{}
-			for i := range seeds(t, 60) {
+			few := 60
+			if k.Versions { // one history alone is more than 1% of so few
+				few = 200
+			}
+			for i := range seeds(t, few) {
 				rng := rand.New(rand.NewPCG(uint64(i), 51))
 				h := oracle.RandomKinds(rng, k)
 				perm := rng.Perm(len(h))
-				fails := func(h oracle.History, perm []int) string { return c.count(t, h, perm, nil) }
-				if why := c.count(t, h, perm, by); why != "" {
-					reportKinds(t, i, h, perm, why, fails)
+				in := opened{numbered: k.Versions && !strings.HasSuffix(name, asNames), stamped: k.Timestamps}
+				if strings.HasSuffix(name, ", asked") {
+					in.asked = asking(rng, h)
+				}
+				fails := func(h oracle.History, perm []int) string { return c.count(t, &in, h, perm, nil) }
+				if why := c.count(t, &in, h, perm, by); why != "" {
+					reportKinds(t, i, h, perm, fmt.Sprint(why, in.asked), fails)
 				}
 			}
 			n := c.held + c.fell
@@ -79,34 +129,45 @@ func TestOpen(t *testing.T) {
 }
 
 // count counts the cells of h, and those that are open by level; it says which is wrong.
-func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]int) string {
+func (c *cells) count(t *testing.T, in *opened, h oracle.History, perm []int, by map[string]int) string {
 	cfg := exact()
+	cfg.Contract.NumericVersions, cfg.Contract.TrustCommitTS = in.numbered, in.stamped
 	cfg.Levels = triedLevels()
-	m, why := kindsRun(t, cfg, h, perm, false)
+	m, _, why := kindsAsked(t, cfg, h, perm, false, in.asked)
 	if why != "" {
 		return why
 	}
 	if why := unimplied(m); why != "" {
 		return why
 	}
+	tried := h
+	if !in.numbered && !in.stamped {
+		tried = unversioned(h)
+	}
 	got := verdicts(m)
 	possible := map[isolation.Level]bool{}
 	for at := len(cfg.Levels) - 1; at >= 0; at-- {
 		l := cfg.Levels[at]
 		for stronger, holds := range possible {
-			if holds && stronger.Implies(l) {
+			if in.asked == nil && holds && stronger.Implies(l) {
 				possible[l] = true
 			}
 		}
 		name := oracle.Level(l.String())
 		if !possible[l] {
-			holds, err := oracle.PossibleAt(h, name)
+			holds, err := oracle.PossibleAsked(tried, in.asked, name)
 			if err != nil {
 				return err.Error()
 			}
 			possible[l] = holds
 		}
 		open := got[name] == window.Unknown
+		if _, reason := m.VerdictAsAsked(l); in.asked != nil && m.Totals().Sessionless > 0 && strings.Contains(reason, "by session and seq") {
+			open = false // neither is a weaker one known that somebody asked for
+		}
+		if slices.ContainsFunc(m.Decided(l).Why, func(w window.Why) bool { return w.Cause == "no-version" }) {
+			open = false // a value names no writer where others tell versions
+		}
 		switch {
 		case got[name] == window.Violated && possible[l]:
 			return fmt.Sprintf("%s: reported violated, and an order exists", l)
@@ -125,6 +186,20 @@ func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]
 		}
 	}
 	return ""
+}
+
+// unversioned is h without the versions of registers: the values say the same.
+func unversioned(h oracle.History) oracle.History {
+	h = slices.Clone(h)
+	for i := range h {
+		h[i].Ops = slices.Clone(h[i].Ops)
+		for j := range h[i].Ops {
+			if o := &h[i].Ops[j]; o.Kind != event.Inc && o.Data != event.Counter {
+				o.Version, o.PrevVersion = 0, 0
+			}
+		}
+	}
+	return h
 }
 
 func of(b bool) int {

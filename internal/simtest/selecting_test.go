@@ -60,7 +60,7 @@ func TestSelectingLevels(t *testing.T) {
 					return why
 				}
 				for l, got := range verdicts(m) {
-					if why := outOfPlace(h, l, got); why != "" {
+					if why := outOfPlace(unversioned(h), l, got); why != "" {
 						return why
 					}
 					if selects(l) {
