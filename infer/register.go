@@ -2,6 +2,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -44,8 +45,9 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.beginTouching()
 	s.own = s.own[:0]
 	ops := b.OpsOf(t)
-	for i := range ops { // they name the versions in all operations on these keys
-		if o := &ops[i]; tells(b, o) {
+	ranges := slices.ContainsFunc(ops, func(o event.Op) bool { return o.Kind == event.Range })
+	for i := range ops { // they name the versions in all operations on these keys, of rows too
+		if o := &ops[i]; ranges && tells(b, o) {
 			if k := s.keyOf(b, t, o); s.settleKind(k, o) {
 				s.tellByVersion(k)
 			}
@@ -74,6 +76,9 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.uncheckedOp(b, n, k, o)
 			s.noteParted(k, n, o)
 			continue
+		}
+		if tells(b, o) {
+			s.tellByVersion(k)
 		}
 		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List || s.keys[k].flags&versioned != 0 && s.byVersionOnly(k, o) {
 			s.countOther(b, t, n, uint32(i), k, o)

@@ -33,6 +33,9 @@ func openKinds() map[string]oracle.Kinds {
 	told := kinds["versions"]
 	told.Deletes, told.Counters = true, true
 	kinds["versions, deletes and counters"] = told
+	told = kinds["versions"]
+	told.Ranges, told.Deletes = true, true
+	kinds["versions, ranges and deletes"] = told
 	told = kinds["timestamps"]
 	told.Deletes, told.Lists, told.Sets, told.Removes = true, true, true, true
 	kinds["timestamps, deletes, lists and sets"] = told
@@ -93,7 +96,7 @@ func TestOpen(t *testing.T) {
 	for _, name := range askedKinds() {
 		kinds[name+", asked"] = kinds[name]
 	}
-	for _, name := range []string{"versions", "versions, deletes and counters"} {
+	for _, name := range []string{"versions", "versions, ranges and deletes", "versions, deletes and counters"} {
 		kinds[name+asNames] = kinds[name]
 	}
 	for name, k := range kinds {
