@@ -66,7 +66,7 @@ func TestGroupsOfService(t *testing.T) {
 		t.Fatal("the finding is in no group")
 	}
 	key, link := answer.Groups[0].Group, answer.Groups[0].Silences[0].URL
-	if filter, _ := url.QueryUnescape(link); !strings.HasPrefix(filter, `http://127.0.0.1:1/am/#/silences/new?filter={source="default", anomaly="`+f.Anomaly+`", pattern="`) {
+	if filter, _ := url.PathUnescape(link); !strings.HasPrefix(filter, `http://127.0.0.1:1/am/#/silences/new?filter={source="default", anomaly="`+f.Anomaly+`", pattern="`) {
 		t.Errorf("the silence: %s", filter)
 	}
 	if status, body := asAnn(t, a, http.MethodPost, "/api/v1/groups/"+key, "do=silence&for=4h&why=known"); status != 200 {
