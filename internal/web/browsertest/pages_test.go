@@ -62,6 +62,10 @@ func TestPages(t *testing.T) {
 			b.look(s.url + "/findings/" + f.ID)
 		}
 	})
+	t.Run("a report", func(t *testing.T) {
+		b.t = t
+		b.look("file://" + report(t))
+	})
 	t.Run("pictures", func(t *testing.T) {
 		b.t = t
 		for _, k := range kinds {
