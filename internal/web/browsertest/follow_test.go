@@ -5,6 +5,7 @@ package browsertest
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,14 @@ func (s *service) more(t *testing.T, from string, n int) {
 			`"ops":[{"op":"w","key":"k","value":2},{"op":"r","key":"k","value":1}]}`+"\n", from, from, i)
 	}
 	if _, err := io.WriteString(s.stdin, out.String()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// later gives the source a record of a day later.
+func (s *service) later(t *testing.T, source string) {
+	t.Helper()
+	if _, err := io.WriteString(s.stdin, `{"txn":"L","source":"`+source+`","status":"committed","start":"2026-01-02T00:00:00Z","end":"2026-01-02T00:00:01Z","ops":[]}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,4 +133,90 @@ func (b *browser) follows(s *service) {
 	b.do("show", chromedp.Evaluate(fmt.Sprintf(hide, false), nil))
 	b.shows("unseen-0")
 	b.silent("a tab that was hidden")
+
+	// Groups, and one of them.
+	b.live(s.url + "/findings?q=nobody")
+	b.holds(`document.querySelector("input[name=q]")`)
+	b.do("type", chromedp.SendKeys("input[name=q]", "-was-here"))
+	s.more(t, "nobody", 1)
+	b.shows("of nobody")
+	b.held("the groups")
+	if typed := value[string](b, `held.value`); typed != "-was-herenobody" {
+		t.Errorf("what was typed is %q", typed)
+	}
+	b.live(s.url + "/findings?q=nobody")
+	group := value[string](b, `document.querySelector("article.group .paths a").href`)
+	b.holds(`document.querySelector("article.group .paths a")`)
+	s.later(t, "nobody-0")
+	b.until("the group's states are not renewed", `document.querySelector(".groupfacts").textContent.includes("1 final")`)
+	b.held("the groups' states")
+	b.live(group)
+	if !value[bool](b, `document.querySelector(".rows li").textContent.includes("final")`) {
+		t.Error("the finding is not final")
+	}
+	b.silent("the groups")
+
+	// A finding's state.
+	s.more(t, "state", 1)
+	var id string
+	within(t, 30*time.Second, "no finding", func() bool {
+		for _, f := range s.findings(t) {
+			if f.Source == "state-0" {
+				id = f.ID
+			}
+		}
+		return id != ""
+	})
+	b.live(s.url + "/findings/" + id)
+	const state = `[...document.querySelectorAll("dl.record div")].find((d) => d.textContent.startsWith("State")).textContent`
+	if now := value[string](b, state); !strings.Contains(now, "provisional") {
+		t.Errorf("at first: %s", now)
+	}
+	b.do("zoom", chromedp.Click(`button[aria-label="Zoom in"]`))
+	zoomed := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`)
+	b.holds(`document.querySelector("button[aria-label='Zoom in']")`)
+	s.later(t, "state-0")
+	b.until("the finding's state is not renewed", state+`.includes("final")`)
+	b.held("a finding")
+	if now := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`); now != zoomed {
+		t.Errorf("the picture was zoomed to %s, and is at %s", zoomed, now)
+	}
+	b.silent("the finding")
+}
+
+// marksFollow acknowledges the group of a finding beside the page, which shows it by itself.
+func (b *browser) marksFollow(s *service, group, id string) {
+	t := b.t
+	say := func(form string) {
+		request, err := http.NewRequest(http.MethodPost, s.url+"/api/v1/groups/"+group, strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth(s.user, s.password)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status)
+		}
+	}
+	for i, page := range []string{"/findings?q=" + id, "/findings?group=" + group, "/findings/" + id} {
+		b.live(s.url + page)
+		why := fmt.Sprintf("beside-%d", i)
+		say("do=acknowledge&why=" + why)
+		b.shows(why)
+	}
+	b.live(s.url + "/findings?group=" + group)
+	b.holds(`document.querySelector("input[name=why]")`)
+	b.do("type", chromedp.SendKeys("input[name=why]", "half a rea"))
+	say("do=unacknowledge")
+	b.until("the acknowledgement stays", `!document.querySelector("main").textContent.includes("Acknowledged by")`)
+	b.held("a form")
+	if typed := value[string](b, `held.value`); typed != "half a rea" {
+		t.Errorf("what was typed is %q", typed)
+	}
+	b.silent("marks")
 }
