@@ -122,6 +122,13 @@ func (b *browser) groups(s *service, f found) {
 	t := b.t
 	b.look(s.url + "/findings")
 	b.look(s.url + "/findings?q=nothing")
+	if *rewrite {
+		var shot []byte
+		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
+			chromedp.CaptureScreenshot(&shot))
+		keep(t, groupsPicture, shot, pictureColours)
+	}
+	small(t, groupsPicture)
 	b.do("the groups", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("main"),
 		chromedp.SetValue(`input[name=q]`, f.ID), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
 	within(t, 10*time.Second, "the search is not in the address", func() bool {
