@@ -2,7 +2,6 @@ package alert
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/isowatch/isowatch/finding"
@@ -10,6 +9,13 @@ import (
 
 // Silence is a set of alerts that Alertmanager can silence.
 type Silence struct{ Text, URL string }
+
+// quoted escapes a label's value in a matcher. Alertmanager's form reads it as a string of JSON, and its API as
+// one with these three escapes.
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// percent encodes all but letters, digits and -_.~ by percent signs. The form does not take + for a space.
+func percent(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
 // Silences are links to Alertmanager's form of a new silence, at base. One is for the alerts of a
 // pattern. The other is for all alerts of its source and anomaly: alerts of rules have no pattern.
@@ -30,10 +36,10 @@ func Silences(base string, labels []string, p Pattern, kind finding.Kind) []Sile
 		var all []string
 		for _, m := range matchers {
 			if !own[m[0]] {
-				all = append(all, m[0]+m[1]+strconv.Quote(m[2]))
+				all = append(all, m[0]+m[1]+`"`+quoted.Replace(m[2])+`"`)
 			}
 		}
-		return u.String() + "#/silences/new?filter=" + url.QueryEscape("{"+strings.Join(all, ", ")+"}")
+		return u.String() + "#/silences/new?filter=" + percent("{"+strings.Join(all, ", ")+"}")
 	}
 	source, anomaly := [3]string{"source", "=", label(p.Source)}, [3]string{"anomaly", "=", label(p.Anomaly)}
 	var all []Silence

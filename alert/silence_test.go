@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,12 +10,12 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// matchers are those of a link to a new silence.
+// matchers are those of a link to a new silence, decoded as Alertmanager's pages do: + is no space.
 func matchers(t *testing.T, s Silence) string {
 	t.Helper()
 	_, filter, ok := strings.Cut(s.URL, "#/silences/new?filter=")
-	text, err := url.QueryUnescape(filter)
-	if !ok || err != nil {
+	text, err := url.PathUnescape(filter)
+	if !ok || err != nil || strings.ContainsAny(filter, "&#") {
 		t.Fatalf("%s: %v", s.URL, err)
 	}
 	return text
@@ -22,7 +23,8 @@ func matchers(t *testing.T, s Silence) string {
 
 // The matchers of a link are the labels of the alert that the finding makes.
 func TestSilencesMatchAlerts(t *testing.T) {
-	f := finding.Finding{ID: "1f", Source: `or"ders`, Anomaly: "G2-item", Kind: finding.KindViolation, State: finding.Provisional, Certain: true, Txns: []string{"T1"}, Names: map[string]string{"T1": "checkout"}}
+	source := `or"ders of a\b & c+d`
+	f := finding.Finding{ID: "1f", Source: source, Anomaly: "G2-item", Kind: finding.KindViolation, State: finding.Provisional, Certain: true, Txns: []string{"T1"}, Names: map[string]string{"T1": "checkout"}}
 	a, err := NewAlertmanager(AlertmanagerOptions{URLs: []string{"http://am:9093"}, Labels: map[string]string{"team": "x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,12 @@ func TestSilencesMatchAlerts(t *testing.T) {
 		if len(links) != 2 || !strings.HasPrefix(links[0].URL, "http://am:9093/base/#/") {
 			t.Fatalf("%+v", links)
 		}
-		quoted := `source="or\"ders", anomaly="` + labels["anomaly"] + `"`
+		first, rest, _ := strings.Cut(strings.TrimPrefix(matchers(t, links[1]), "{source="), ", anomaly=")
+		var value string // the form reads JSON
+		if err := json.Unmarshal([]byte(first), &value); err != nil || value != labels["source"] || rest != `"G2-item"}` {
+			t.Errorf("%s: the source is %q and not %q: %v", first, value, labels["source"], err)
+		}
+		quoted := `source="or\"ders of a\\b & c+d", anomaly="` + labels["anomaly"] + `"`
 		if got, want := matchers(t, links[0]), "{"+quoted+`, pattern="`+labels["pattern"]+`"}`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -66,11 +66,15 @@ func TestGroupsOfService(t *testing.T) {
 		t.Fatal("the finding is in no group")
 	}
 	key, link := answer.Groups[0].Group, answer.Groups[0].Silences[0].URL
-	if filter, _ := url.QueryUnescape(link); !strings.HasPrefix(filter, `http://127.0.0.1:1/am/#/silences/new?filter={source="default", anomaly="`+f.Anomaly+`", pattern="`) {
+	if filter, _ := url.PathUnescape(link); !strings.HasPrefix(filter, `http://127.0.0.1:1/am/#/silences/new?filter={source="default", anomaly="`+f.Anomaly+`", pattern="`) {
 		t.Errorf("the silence: %s", filter)
 	}
+	before := a.shelf.version.Load()
 	if status, body := asAnn(t, a, http.MethodPost, "/api/v1/groups/"+key, "do=silence&for=4h&why=known"); status != 200 {
 		t.Fatalf("%d %s", status, body)
+	}
+	if a.shelf.version.Load() == before {
+		t.Error("a silence does not renew the pages")
 	}
 	if status, body := asAnn(t, a, http.MethodPost, "/-/reload", ""); status != 409 {
 		t.Errorf("a service without a file of settings reloads: %d %s", status, body)

@@ -89,7 +89,7 @@ func (a *App) changes() uint64 {
 	s := a.Status()
 	h := fnv.New64a()
 	add := func(n int64) { fmt.Fprint(h, n, ";") } // to a hash: it does not fail
-	for _, n := range []int64{s.Records, s.DeadLetters, s.Kept.FindingBytes, int64(len(s.Waiting)), int64(len(s.Sources)), a.now() / int64(time.Minute)} {
+	for _, n := range []int64{s.Records, s.DeadLetters, a.shelf.version.Load(), int64(len(s.Waiting)), int64(len(s.Sources)), a.now() / int64(time.Minute)} {
 		add(n)
 	}
 	for i := range s.Sources {

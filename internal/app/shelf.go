@@ -56,6 +56,8 @@ type shelf struct {
 	hiding *hiding // nil: all values are shown
 	wake   chan struct{}
 	failed atomic.Int64 // findings that could not be read
+	// version grows when a finding, a mark or the reach of the index changes.
+	version atomic.Int64
 }
 
 func newShelf(r engine.Reader, bytes int64, now func() time.Time, log *slog.Logger) *shelf {
@@ -77,6 +79,7 @@ func (s *shelf) changed(ids []string, forgotten uint64) {
 	}
 	p.forgotten = forgotten
 	p.Unlock()
+	s.version.Add(1)
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -182,6 +185,7 @@ func (s *shelf) fill() (more bool, err error) {
 	s.from = from
 	if s.filling = read == shelfChunk && !s.catalog.Full(); !s.filling {
 		s.catalog.Fit()
+		s.version.Add(1)
 	}
 	return s.filling, nil
 }
@@ -408,5 +412,6 @@ func (s *shelf) Mark(group string, change func(*catalog.Marks)) (catalog.Marks, 
 		return m, err
 	}
 	s.catalog.Mark(group, m)
+	s.version.Add(1)
 	return m, nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/catalog"
+
 	"github.com/isowatch/isowatch/finding"
 )
 
@@ -104,6 +106,23 @@ func TestEvents(t *testing.T) {
 	}
 	if err := lines.Err(); err != nil || lines.Text() != "event: change" {
 		t.Errorf("%q, %v", lines.Text(), err)
+	}
+}
+
+// All pages of findings follow what changes: they say where they are told, and what is renewed.
+func TestPagesFollow(t *testing.T) {
+	o, _, _ := options(skew("1f"))
+	b := newBoard(skew("1f"))
+	o.Groups = b
+	rows, _, _ := b.Groups(Query{}, catalog.ByLast, 0, 1)
+	handler := Handler(o)
+	for _, target := range []string{"/list", "/findings", "/findings?group=" + rows.Rows[0].Key, "/findings/1f"} {
+		status, body, _ := get(handler, target)
+		for _, want := range []string{`data-events="/events"`, `id="live" data-live>`, `id="live-state"`} {
+			if status != 200 || strings.Count(body, want) != 1 {
+				t.Errorf("%s: %d, %d of %s", target, status, strings.Count(body, want), want)
+			}
+		}
 	}
 }
 

@@ -278,6 +278,7 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 		Total: found.Total, Findings: found.Findings, From: skip, Width: span(found.Width), Index: index,
 		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
 	}
+	data.Live = true
 	for i := range found.Rows {
 		data.Rows = append(data.Rows, groupRow{found.Rows[i], s.shown(), found.Width})
 	}

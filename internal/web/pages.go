@@ -175,6 +175,7 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 	case !download:
 		full := page.NewFull(f, s.shown(), s.Beside)
 		data := findingPage{s.frame(full.Title), full, nil}
+		data.Live = true
 		data.Facts = slices.DeleteFunc(data.Facts, func(f Fact) bool { return slices.Contains(ofSources, f.Name) })
 		if s.Groups != nil {
 			g := catalog.GroupOf(&f)

@@ -19,9 +19,11 @@
   };
 
   // A picture has buttons that change the part of it that is shown. The arrow keys move it.
+  const drawn = new WeakMap(); // by figure: its HTML as it came
   const zooms = (root) => {
-    for (const figure of root.querySelectorAll("figure.zoom:not(.ready)")) {
-      figure.classList.add("ready");
+    for (const figure of root.querySelectorAll("figure.zoom")) {
+      if (drawn.has(figure)) continue;
+      drawn.set(figure, figure.innerHTML);
       const bar = document.createElement("div");
       bar.className = "zoombar";
       const each = (change) => { for (const svg of figure.querySelectorAll("svg")) change(svg); };
@@ -60,12 +62,66 @@
     }
   };
 
-  const start = (root) => { localTimes(root); zooms(root); };
-  start(document);
+  localTimes(document);
+  zooms(document);
 
-  // What is open stays open when the page is renewed.
+  // A renewed page changes only the nodes that differ. What is open, focused, selected or typed stays.
   const main = document.querySelector("main[data-events]");
   if (!main) return;
+  let fresh = 0; // findings that came since the page was opened
+
+  // key tells which old node a new one continues: its id, or that of the details that a card is.
+  const key = (n) => n.nodeType !== Node.ELEMENT_NODE ? "" : n.id || n.dataset.key || (n.nodeName === "ARTICLE" && n.firstElementChild?.id) || "";
+  const selects = (n) => { const s = getSelection(); return !s.isCollapsed && s.containsNode(n, true); };
+
+  // drop takes away what the renewed page does not have, except a card or row that somebody reads.
+  const drop = (n) => {
+    const listed = /^(ARTICLE|LI)$/.test(n.nodeName) && key(n);
+    if (!listed || !(n.querySelector(":scope > details[open]") || n.contains(document.activeElement) || selects(n))) { n.remove(); return; }
+    if (n.querySelector(":scope .left")) return;
+    const left = document.createElement("p");
+    left.className = "soft left";
+    left.textContent = "It is not on this page any more, and not renewed here.";
+    (n.querySelector(":scope > details > .body") ?? n).append(left);
+  };
+
+  const morph = (old, next) => {
+    if (old.id === "live-state" || old.isEqualNode(next)) return;
+    if (old.nodeName !== next.nodeName || old.nodeName === "svg") { old.replaceWith(next); return; }
+    if (old.nodeType !== Node.ELEMENT_NODE) { old.data = next.data; return; }
+    if (drawn.has(old)) { // a picture has buttons of its own
+      if (drawn.get(old) !== next.innerHTML) old.replaceWith(next);
+      return;
+    }
+    for (const a of [...old.attributes]) if (a.name !== "open" && !next.hasAttribute(a.name)) old.removeAttribute(a.name);
+    for (const a of next.attributes) if (a.name !== "open" && old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+    const had = new Map(), wanted = new Set([...next.children].map(key));
+    for (const c of old.children) if (key(c)) had.set(key(c), c);
+    let at = old.firstChild;
+    for (const n of [...next.childNodes]) {
+      while (at && key(at) && !wanted.has(key(at))) { const gone = at; at = at.nextSibling; drop(gone); }
+      let o = had.get(key(n));
+      if (!key(n)) {
+        o = at;
+        const same = (x) => x && x.nodeName === n.nodeName && !key(x);
+        if (!same(o) && n.nodeType === Node.ELEMENT_NODE) while (o && !(same(o) && o.className === n.className)) o = o.nextSibling;
+        if (!same(o)) o = null;
+      }
+      if (!o) {
+        if (had.size && key(n).startsWith("finding-")) {
+          n.querySelector("details")?.removeAttribute("open");
+          fresh++;
+        }
+        old.insertBefore(n, at);
+        continue;
+      }
+      if (o === at) at = at.nextSibling;
+      else old.insertBefore(o, at);
+      morph(o, n);
+    }
+    while (at) { const gone = at; at = at.nextSibling; drop(gone); }
+  };
+
   let busy = false, again = false;
   const renew = async () => {
     if (busy) { again = true; return; }
@@ -74,28 +130,47 @@
       const answer = await fetch(location.href, { headers: { "Isowatch-Renew": "1" } });
       if (answer.ok) {
         const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const focused = document.activeElement;
+        const figure = focused?.closest("figure.zoom");
         for (const part of next.querySelectorAll("[data-live]")) {
           const old = document.getElementById(part.id);
-          if (!old || old.isEqualNode(part)) continue;
-          if (old.contains(document.activeElement) && /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) continue;
-          const open = new Set([...old.querySelectorAll("details[id]")].map((d) => d.id + (d.open ? "+" : "-")));
-          const focus = document.activeElement && old.contains(document.activeElement) ? document.activeElement.id : "";
-          for (const d of part.querySelectorAll("details[id]")) {
-            if (open.has(d.id + "+")) d.open = true;
-            else if (open.has(d.id + "-")) d.open = false;
-          }
-          old.replaceWith(part);
-          start(part);
-          if (focus) document.getElementById(focus)?.focus();
+          if (!old) continue;
+          localTimes(part);
+          morph(old, part);
+          zooms(old);
         }
+        if (focused && focused !== document.activeElement) { // it was moved, or its picture is another one
+          const to = focused.isConnected ? focused : (focused.id && document.getElementById(focused.id)) || (figure && document.querySelector("figure.zoom"));
+          to?.focus({ preventScroll: true });
+        }
+        tell();
       }
     } catch { /* the service is away: the next event renews */ }
     busy = false;
     if (again) { again = false; setTimeout(renew, 1000); }
   };
-  const events = new EventSource(main.dataset.events);
-  events.addEventListener("change", renew);
-  const state = document.getElementById("live-state");
-  events.addEventListener("open", () => { if (state) state.textContent = "live"; });
-  events.addEventListener("error", () => { if (state) state.textContent = "not connected"; });
+  let live = "", events = null;
+  const tell = () => {
+    const text = live + (live && fresh ? `, ${fresh} new` : ""), state = document.getElementById("live-state");
+    if (state && state.textContent !== text) state.textContent = text;
+  };
+
+  // A hidden page does not follow: a browser has six connections to a service without HTTP/2, for all its
+  // tabs. What changed before the connection is there is not told, so each one begins with a renewal.
+  const follow = () => {
+    if (document.hidden) {
+      events?.close();
+      events = null;
+      live = "";
+      tell();
+      return;
+    }
+    if (events) return;
+    events = new EventSource(main.dataset.events);
+    events.addEventListener("change", renew);
+    events.addEventListener("open", () => { live = "live"; tell(); renew(); });
+    events.addEventListener("error", () => { live = "not connected"; tell(); });
+  };
+  document.addEventListener("visibilitychange", follow);
+  follow();
 })();

@@ -119,15 +119,24 @@ func (b *browser) silent(where string) {
 	b.errors = nil
 }
 
-// look goes to a page and says what is wrong with it: as a light page on a phone, and as a dark one on a desk.
+// look goes to a page and says what is wrong with it: as a light page on a phone in New York, where each time is
+// told twice, and as a dark one on a desk in UTC.
 func (b *browser) look(url string) {
 	b.t.Helper()
-	for scheme, width := range map[string]int64{"light": 360, "dark": 1440} {
-		where := fmt.Sprintf("%s, %d px, %s", url, width, scheme)
+	for _, as := range []struct {
+		scheme, zone string
+		width        int64
+	}{{"light", "America/New_York", 360}, {"dark", "UTC", 1440}} {
+		where := fmt.Sprintf("%s, %d px, %s, %s", url, as.width, as.scheme, as.zone)
 		b.do(where,
-			chromedp.EmulateViewport(width, 900),
-			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+			chromedp.EmulateViewport(as.width, 900),
+			emulation.SetTimezoneOverride(as.zone),
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.scheme}}),
 			chromedp.Navigate(url), chromedp.WaitReady("main"))
+		if told := value[int](b, `document.querySelectorAll("time:not(summary time) + .local").length`) > 0; told != (as.zone != "UTC") &&
+			value[int](b, `document.querySelectorAll("time:not(summary time)").length`) > 0 {
+			b.t.Errorf("%s: local times are told: %v", where, told)
+		}
 		b.fits(where)
 		b.accessible(where)
 		b.silent(where)

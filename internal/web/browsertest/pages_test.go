@@ -62,6 +62,10 @@ func TestPages(t *testing.T) {
 			b.look(s.url + "/findings/" + f.ID)
 		}
 	})
+	t.Run("a report", func(t *testing.T) {
+		b.t = t
+		b.look("file://" + report(t))
+	})
 	t.Run("pictures", func(t *testing.T) {
 		b.t = t
 		for _, k := range kinds {
@@ -118,6 +122,13 @@ func (b *browser) groups(s *service, f found) {
 	t := b.t
 	b.look(s.url + "/findings")
 	b.look(s.url + "/findings?q=nothing")
+	if *rewrite {
+		var shot []byte
+		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
+			chromedp.CaptureScreenshot(&shot))
+		keep(t, groupsPicture, shot, pictureColours)
+	}
+	small(t, groupsPicture)
 	b.do("the groups", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("main"),
 		chromedp.SetValue(`input[name=q]`, f.ID), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
 	within(t, 10*time.Second, "the search is not in the address", func() bool {
@@ -186,25 +197,4 @@ func download(t *testing.T, url string) string {
 		t.Errorf("%s: %s, %v", url, answer.Status, err)
 	}
 	return string(text)
-}
-
-// follows opens a finding that the list shows closed, and waits for another one to come.
-func (b *browser) follows(s *service) {
-	t := b.t
-	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/list"), chromedp.WaitReady("main"))
-	id := value[string](b, `(() => { const d = [...document.querySelectorAll("article details")].find((d) => !d.open); d.open = true; return d.id; })()`)
-	live := func() bool { return value[string](b, `document.getElementById("live-state").textContent`) == "live" }
-	within(t, 20*time.Second, "the page does not follow", live)
-	const own = `{"txn":"N","source":"new","status":"committed","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:01Z",` +
-		`"ops":[{"op":"w","key":"k","value":2},{"op":"r","key":"k","value":1}]}` + "\n"
-	if _, err := io.WriteString(s.stdin, own); err != nil {
-		t.Fatal(err)
-	}
-	within(t, 30*time.Second, "the new finding does not come by itself", func() bool {
-		return value[bool](b, `[...document.querySelectorAll("article")].some((a) => a.textContent.includes("new"))`)
-	})
-	if !value[bool](b, `document.getElementById("`+id+`")?.open ?? true`) {
-		t.Error("what was open is closed")
-	}
-	b.silent("the list")
 }

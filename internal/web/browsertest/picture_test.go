@@ -29,8 +29,11 @@ const (
 	pictureColours = 64
 )
 
-// gallery has a picture of a finding of each kind.
-const gallery = root + "/docs/findings/"
+const (
+	// gallery has a picture of a finding of each kind.
+	gallery       = root + "/docs/findings/"
+	groupsPicture = root + "/docs/groups.png"
+)
 
 // keep writes an image into docs/.
 func keep(t *testing.T, file string, shot []byte, colours int) {
@@ -72,9 +75,15 @@ func (b *browser) portray(s *service, kind, id string) {
 func smallPictures(t *testing.T) {
 	t.Helper()
 	for _, k := range kinds {
-		if info, err := os.Stat(gallery + k + ".png"); err != nil || info.Size() > pictureBytes {
-			t.Errorf("the picture of %s: %v, or more than %d bytes; -rewrite takes it", k, err, pictureBytes)
-		}
+		small(t, gallery+k+".png")
+	}
+}
+
+// small says whether a picture is missing or large.
+func small(t *testing.T, file string) {
+	t.Helper()
+	if info, err := os.Stat(file); err != nil || info.Size() > pictureBytes {
+		t.Errorf("the picture %s: %v, or more than %d bytes; -rewrite takes it", file, err, pictureBytes)
 	}
 }
 

@@ -31,6 +31,26 @@ func build(t *testing.T) string {
 	return path
 }
 
+// report is a file that check makes of the example of each anomaly.
+func report(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "report.html")
+	args := []string{"check", "--levels", "all", "--report", file}
+	for name, lines := range examples(t) {
+		history := filepath.Join(dir, name+".jsonl")
+		if err := os.WriteFile(history, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, history)
+	}
+	out, err := exec.Command(build(t), args...).CombinedOutput()
+	if info, failed := os.Stat(file); failed != nil || info.Size() < 10<<10 {
+		t.Fatalf("no report, %v: %s", err, out)
+	}
+	return file
+}
+
 // found is what the test reads of a finding.
 type found struct {
 	ID      string   `json:"id"`
