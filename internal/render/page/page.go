@@ -202,7 +202,7 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 	full := &Full{Card: NewCard(f, o)}
 	s := scene.New(&full.Finding)
 	for i := range s.Arrows {
-		full.Steps = append(full.Steps, stepOf(s, &s.Arrows[i]))
+		full.Steps = append(full.Steps, stepOf(s, i))
 	}
 	for i := range s.Members {
 		full.Members = append(full.Members, o.memberOf(&s.Members[i]))
@@ -241,10 +241,11 @@ type End struct {
 	Raw      string
 }
 
-func stepOf(s *scene.Scene, a *scene.Arrow) Step {
+func stepOf(s *scene.Scene, i int) Step {
+	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, a.Step), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
-	if a.Step == 0 {
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	if a.Step == 0 && a.Evidence == "" {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		switch {
 		case a.From == a.To:

@@ -91,6 +91,23 @@ func TestLongIsFolded(t *testing.T) {
 	}
 }
 
+// A stale read is linked with what it saw and what it missed: each link opens its evidence, under its own id.
+func TestStaleHasEvidence(t *testing.T) {
+	f := finding.Finding{ID: "1f", Anomaly: "nonlinearizable", Txns: []string{"T3", "T2", "T1"}, About: &finding.About{Txn: "T3", Key: "x"}}
+	for i, op := range []string{`"w","key":"x","value":1`, `"w","key":"x","value":2`, `"r","key":"x","value":1`} {
+		f.History = append(f.History, json.RawMessage(fmt.Sprintf(`{"txn":"T%d","status":"committed","start":%d,"end":%d,"ops":[{"op":%s}]}`, i+1, 200*i+100, 200*i+200, op)))
+	}
+	var b bytes.Buffer
+	if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"T3 read what T1 wrote", "T2 replaced the write of T1 before T3 began", `id="1f-step-1"`, `id="1f-step-2"`, "edge rw", "edge wr"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",
