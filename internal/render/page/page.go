@@ -239,6 +239,7 @@ type End struct {
 	Place    int    // in the record, from 1
 	Position string
 	Raw      string
+	Dropped  bool // retention has dropped the record
 }
 
 func stepOf(s *scene.Scene, i int) Step {
@@ -257,6 +258,9 @@ func stepOf(s *scene.Scene, i int) Step {
 	step.Ends = append(step.Ends, endOf(from, a.FromOp))
 	if a.From != a.To || a.FromOp != a.ToOp {
 		step.Ends = append(step.Ends, endOf(to, a.ToOp))
+	}
+	for i := range step.Ends {
+		step.Ends[i].Dropped = s.Finding.NoEvidence
 	}
 	return step
 }

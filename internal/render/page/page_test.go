@@ -108,6 +108,27 @@ func TestStaleHasEvidence(t *testing.T) {
 	}
 }
 
+// Where retention has dropped the records, the page says so, and keeps words and dependencies.
+func TestNoEvidence(t *testing.T) {
+	f := finding.Finding{ID: "1f", Anomaly: "G1c", Title: "cycle", Txns: []string{"A", "B"}, NoEvidence: true,
+		Edges: []finding.Edge{{From: "A", To: "B", Type: "wr", Key: "x", Value: "1", Evidence: "B read it"}, {From: "B", To: "A", Type: "ww", Key: "y", Value: "2", Evidence: "A replaced it"}}}
+	for _, gone := range []bool{true, false} {
+		f.NoEvidence = gone
+		var b bytes.Buffer
+		if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{"The evidence of this finding is no longer kept", "The record is no longer kept."} {
+			if strings.Contains(b.String(), said) != gone {
+				t.Errorf("dropped: %v, but %q", gone, said)
+			}
+		}
+		if !strings.Contains(b.String(), "A replaced it") {
+			t.Error("a dependency is missing")
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",
