@@ -129,6 +129,27 @@ func TestNoEvidence(t *testing.T) {
 	}
 }
 
+// Events have their number in the timeline, and times as elsewhere: to a millisecond, with their age.
+func TestEvents(t *testing.T) {
+	o := Options{Now: time.Date(2026, 3, 2, 9, 5, 0, 0, time.UTC)}
+	f := finding.Finding{ID: "1f", Anomaly: "G1c", During: []finding.Mark{
+		{Name: "kill", Start: "2026-03-02T09:00:00.123456789Z", End: "2026-03-02T09:00:01Z"}, {Name: "pause", Start: "2026-03-02T09:00:00Z"}, {Name: "odd", Start: "today", End: "later"},
+	}}
+	var b bytes.Buffer
+	if err := Templates().ExecuteTemplate(&b, "finding", NewFull(f, o, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`1. kill, <time datetime="2026-03-02T09:00:00.123456789Z">2026-03-02 09:00:00.123 UTC</time> <span class="soft">(4 min ago)</span> to <time`,
+		`2. pause, <time datetime="2026-03-02T09:00:00Z">2026-03-02 09:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>, which had not ended`,
+		"3. odd, today to later",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",
