@@ -29,7 +29,7 @@ const (
 	// retainMost entries are removed with one commit: at one commit a second, faster
 	// than findings can be made for long.
 	retainMost = 500
-	// bareMost findings lose their records with one commit: they are written anew.
+	// bareMost findings lose their records with one commit: each is written again.
 	bareMost = 100
 )
 

@@ -195,7 +195,7 @@ type Event struct {
 	Open         bool    // it had not ended
 }
 
-// eventsOf are the marks, of which the first ones are those that the finding has.
+// eventsOf are the marks. The first ones, so many, are those that the finding has.
 func (o *Options) eventsOf(marks []finding.Mark, during int) (all []Event) {
 	for i, m := range marks {
 		e := Event{Mark: m, Where: "During", Number: i + 1, Open: m.End == "" && i < during}
