@@ -88,7 +88,7 @@ func TestParseEverything(t *testing.T) {
 		"alertmanager":    s.Sinks[1].Label() == "alertmanager" && s.Sinks[1].Limit() == 0 && s.Sinks[1].Alertmanager.Hold == 30*time.Minute,
 		"broker sinks":    s.Sinks[2].NATS.JetStream && s.Sinks[3].Kafka.Topic == "findings" && s.Sinks[4].File.Path != "",
 		"default of send": s.Sinks[1].Send == SendAlerts && s.Sinks[0].Send == SendAll,
-		"retention":       s.Retention == Retention{Keep{48 * time.Hour, 10 * MiB}, Keep{time.Hour, MiB}, 0, Keep{0, 8 * MiB}},
+		"retention":       s.Retention == Retention{Findings: Keep{48 * time.Hour, 10 * MiB}, DeadLetters: Keep{time.Hour, MiB}, Deltas: Keep{0, 8 * MiB}, Evidence: 12 * time.Hour},
 	} {
 		if !ok {
 			t.Errorf("%s: %+v", what, s)

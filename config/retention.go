@@ -7,6 +7,8 @@ import "time"
 type Retention struct {
 	Findings, DeadLetters Keep
 	Panes                 time.Duration // age
+	// Evidence is the age at which a finding loses its records, and keeps the rest; 0: with the finding.
+	Evidence time.Duration
 	// Deltas are written between two snapshots. A restart replays at most as many.
 	Deltas Keep
 }
@@ -20,6 +22,7 @@ type Keep struct {
 func (r *Retention) fields() []field {
 	return []field{
 		{"findings", &r.Findings},
+		{"evidence", &evidenceKeep{r}},
 		{"dead-letters", &r.DeadLetters},
 		{"panes", &paneKeep{r}},
 		{"deltas", &r.Deltas},
@@ -35,7 +38,12 @@ type paneKeep struct{ *Retention }
 
 func (p *paneKeep) fields() []field { return []field{{"age", period{&p.Panes}}} }
 
-// DefaultRetention keeps findings for 90 days and the rest for 7.
+// evidenceKeep is Evidence as a part.
+type evidenceKeep struct{ *Retention }
+
+func (k *evidenceKeep) fields() []field { return []field{{"age", period{&k.Evidence}}} }
+
+// DefaultRetention keeps findings for 90 days with their evidence, and the rest for 7.
 func DefaultRetention() Retention {
 	const day = 24 * time.Hour
 	return Retention{
@@ -51,7 +59,7 @@ func (r *Retention) validate() error {
 	for _, x := range []struct {
 		name string
 		age  time.Duration
-	}{{"findings", r.Findings.Age}, {"dead-letters", r.DeadLetters.Age}, {"panes", r.Panes}, {"deltas", r.Deltas.Age}} {
+	}{{"findings", r.Findings.Age}, {"evidence", r.Evidence}, {"dead-letters", r.DeadLetters.Age}, {"panes", r.Panes}, {"deltas", r.Deltas.Age}} {
 		if x.age < 0 {
 			f.add(x.name+".age", "retention: %s age %v: must not be negative", x.name, x.age)
 		}

@@ -30,6 +30,27 @@ func TestMeaningSaysMore(t *testing.T) {
 	}
 }
 
+// Every kind of finding has a picture of its page, of at most 40 KB, and so has a stale read.
+func TestEveryKindIsPictured(t *testing.T) {
+	list, err := os.ReadFile("pictures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"G-single-item-realtime"}
+	for _, p := range Anomalies() {
+		names = append(names, p.Names[0])
+	}
+	for _, name := range names {
+		file := "findings/" + name + ".png"
+		if info, err := os.Stat(file); err != nil || info.Size() > 40<<10 {
+			t.Errorf("%s is missing or too large: make pages with -rewrite (%v)", file, err)
+		}
+		if !strings.Contains(string(list), "]("+file+")") {
+			t.Errorf("pictures.md does not show %s", name)
+		}
+	}
+}
+
 // Every page tells what happened in two sentences, and has an example of at most five lines
 // with its picture, and a link in every line of what to read.
 func TestEveryPageIsWhole(t *testing.T) {

@@ -68,6 +68,7 @@ type Finding struct {
 	FoundAt       string            `json:"found_at,omitempty"`    // RFC 3339: when the monitor saw it first
 	DetectedAt    string            `json:"detected_at,omitempty"` // when this revision left, or began to wait
 	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
+	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
 	Hidden        bool              `json:"hidden,omitempty"`      // hashes stand in place of values in its texts and edges
 	Cut           bool              `json:"cut,omitempty"`         // there are more transactions or edges than it names
 	PageURL       string            `json:"page_url,omitempty"`    // of its page: set on its way to a sink, and not stored. The last key (alert)

@@ -150,6 +150,9 @@ func appendPictured(dst, record []byte, output string) ([]byte, error) {
 	case "svg":
 		return append(dst, picture.SVG(f)...), nil
 	}
+	if f.NoEvidence {
+		return dst, usagef("the records of finding %s are no longer kept: they are older than retention.evidence", f.ID)
+	}
 	if len(f.History) == 0 {
 		return dst, usagef("no records were kept of finding %s: it rests on none, or they are larger than 32 KiB", f.ID)
 	}

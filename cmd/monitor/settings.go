@@ -82,6 +82,8 @@ func settingUsage(path string) string {
 		return "longest time that a finding is stored"
 	case "retention.findings.bytes":
 		return "most bytes of stored findings; the oldest are removed first"
+	case "retention.evidence.age":
+		return "longest time that the records of a stored finding are kept; 0: as long as the finding"
 	case "retention.dead-letters.age":
 		return "longest time that a bad record is stored"
 	case "retention.dead-letters.bytes":

@@ -277,6 +277,7 @@ func machineRetention(r *config.Retention) engine.Retention {
 		Findings:    engine.Keep{Age: r.Findings.Age, Bytes: int64(r.Findings.Bytes)},
 		DeadLetters: engine.Keep{Age: r.DeadLetters.Age, Bytes: int64(r.DeadLetters.Bytes)},
 		Panes:       r.Panes,
+		Evidence:    r.Evidence,
 	}
 }
 

@@ -169,12 +169,19 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	slices.SortStableFunc(view.PerMillion, func(x, y web.Rate) int { return cmp.Compare(y.Found, x.Found) })
 	all = true
 	var parts [web.Parts]cell
+	end := now.UnixNano()
+	if w := watch.Window.Duration; w > 0 {
+		view.Closes = w + watch.Lateness + watch.MaxTransaction
+	}
 	if view.Timed {
-		end := now.UnixNano()
 		if x.Watermark < end-int64(span) { // it reads what is old
 			end = x.Watermark
 		}
-		parts, all = a.strips.of(x.Source, end, int64(span)/web.Parts, deadline, a.options.Now)
+		long := int64(span) / web.Parts
+		if end == now.UnixNano() {
+			view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
+		}
+		parts, all = a.strips.of(x.Source, end, long, deadline, a.options.Now)
 	}
 	levels := []string{expect}
 	for _, l := range isolation.AllLevels() {
@@ -187,6 +194,9 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 		l := web.Level{Name: name, Verdict: cmp.Or(v.Verdict, "not known yet"), Reason: v.Reason}
 		for i, c := range parts {
 			l.Cells[i] = c[name]
+		}
+		if view.Timed {
+			inWork(&l, min(x.Watermark, now.UnixNano()), end, int64(span)/web.Parts, int64(view.Closes))
 		}
 		view.Levels = append(view.Levels, l)
 	}

@@ -45,6 +45,21 @@ func putPane(t *testing.T, st *store.Store, p *window.Pane) {
 	}
 }
 
+// Parts that a window does not let end yet are in work; those behind the watermark have no data.
+func TestInWork(t *testing.T) {
+	const minute = int64(time.Minute)
+	var l web.Level
+	l.Cells[50], l.Cells[56] = web.Violated, web.OK
+	end := 1000*minute + 30*int64(time.Second)
+	inWork(&l, end-minute, end, minute, minute) // 999.5, closed is what ended by 998.5
+	if got := fmt.Sprint(l.Cells[54:]); got != "[0 0 1 4 4 0]" {
+		t.Error(got)
+	}
+	if l.Cells[50] != web.Violated || l.Cells[10] != web.NoData {
+		t.Error("older parts are in work")
+	}
+}
+
 // A strip is the worst of its panes. What is old is read once, and what is not read in time is told.
 func TestStrips(t *testing.T) {
 	st, err := store.Open(t.TempDir(), store.Options{})

@@ -94,3 +94,14 @@ func cellOf(verdict string) web.Cell {
 	}
 	return web.Unknown
 }
+
+// inWork marks the last parts of a strip whose panes are not closed at the watermark: those that ended less
+// than closes before it.
+func inWork(l *web.Level, watermark, end, long, closes int64) {
+	for i := web.Parts - 1; i >= 0 && l.Cells[i] == web.NoData; i-- {
+		start := (end/long - int64(web.Parts-1-i)) * long
+		if start <= watermark && start+long > watermark-closes {
+			l.Cells[i] = web.InWork
+		}
+	}
+}

@@ -52,6 +52,7 @@ func (m *model) matches(s *Summary, q *Query) bool {
 	return (q.Source == "" && s.Group.Source != q.Except || q.Source != "" && s.Group.Source == q.Source) &&
 		(q.Anomaly == "" || s.Group.Anomaly == q.Anomaly) && (q.Kind == "" || s.Group.Kind == q.Kind) &&
 		(q.State == "" || s.State == q.State) && is(q.Expected, s.Expected) &&
+		(q.From == 0 || s.First >= q.From) && (q.To == 0 || s.First < q.To) &&
 		is(q.Acknowledged, holds(m.marks[key].Acknowledged)) && is(q.Silenced, holds(m.marks[key].Silenced)) &&
 		(q.Group == "" || key == q.Group) && (q.Name == "" || slices.Contains(s.Group.Names, q.Name)) &&
 		(q.Endpoint == "" || slices.Contains(s.Group.Endpoints, q.Endpoint)) &&
@@ -189,6 +190,11 @@ func asked(r *rand.Rand, m *model) Query {
 	maybe(&q.Text, "txn7", "key:12", "KEY:#", "name", "DB-1", "id-9", "txn", "none")
 	maybe((*string)(&q.Kind), "violation", "horizon", "gap")
 	maybe((*string)(&q.State), "waiting", "final", "withdrawn", "odd")
+	for _, to := range []*int64{&q.From, &q.To} {
+		if len(m.all) > 0 && r.IntN(5) == 0 {
+			*to = m.all[r.IntN(len(m.all))].First
+		}
+	}
 	if len(m.all) > 0 && r.IntN(5) == 0 {
 		q.Group = m.all[r.IntN(len(m.all))].Group.Key()
 	}

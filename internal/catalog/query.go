@@ -46,6 +46,7 @@ type Query struct {
 	State   finding.State
 	// Expected, Acknowledged and Silenced are "true" or "false".
 	Expected, Acknowledged, Silenced string
+	From, To                         int64  // when it was found first, ns, without To; 0: no bound
 	Endpoint, Name                   string // of one of the transactions
 	Group                            string // key
 	// Text is an id of a finding, a transaction, a session or a trace, a key of an operation: each
@@ -83,6 +84,9 @@ func (c *Catalog) matcher(q *Query) matcher {
 func (m *matcher) matches(e *entry) bool {
 	q := m.q
 	if !m.wanted || q.State != "" && e.state != m.state || q.Expected != "" && (q.Expected == "true") != (e.flags&flagExpected != 0) {
+		return false
+	}
+	if q.From != 0 && e.first < q.From || q.To != 0 && e.first >= q.To {
 		return false
 	}
 	g := &m.group[e.group]

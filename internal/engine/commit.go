@@ -137,6 +137,7 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 			}
 			if before = int64(len(old)); before >= 8 {
 				order = old[:8:8]
+				h.Bare = min(h.Bare, order64(order)-1) // this revision has its records again
 				// Beyond the head it is of a step that was cut off behind a spill.
 				h.Order = max(h.Order, order64(order))
 			}

@@ -42,8 +42,10 @@ type head struct {
 	Dead        uint64 `json:"dead"` // dead letters written
 	// Retention removed findings up to the order Forgotten, and dead letters up to DeadForgotten.
 	// FindingBytes and DeadBytes count the rest, from the time when they began to be counted.
-	Forgotten     uint64  `json:"forgotten,omitempty"`
-	FindingBytes  int64   `json:"finding_bytes,omitempty"`
+	Forgotten    uint64 `json:"forgotten,omitempty"`
+	FindingBytes int64  `json:"finding_bytes,omitempty"`
+	// Findings up to the order Bare have lost their records, where that is configured.
+	Bare          uint64  `json:"bare,omitempty"`
 	DeadForgotten uint64  `json:"dead_forgotten,omitempty"`
 	DeadBytes     int64   `json:"dead_bytes,omitempty"`
 	Removed       Removed `json:"removed"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -14,6 +15,7 @@ import (
 type Retention struct {
 	Findings, DeadLetters Keep
 	Panes                 time.Duration // age, by the watermark of their source; 0: no bound
+	Evidence              time.Duration // age at which a finding loses its records; 0: with the finding
 }
 
 // Keep is an age and a size; 0 of either: no bound.
@@ -27,6 +29,8 @@ const (
 	// retainMost entries are removed with one commit: at one commit a second, faster
 	// than findings can be made for long.
 	retainMost = 500
+	// bareMost findings lose their records with one commit: each is written again.
+	bareMost = 100
 )
 
 // Removed counts what retention removed since the store was made.
@@ -43,7 +47,7 @@ func (e *Engine) retain(h *head, tick int64, written func(id string) bool, put f
 		return nil
 	}
 	e.retained = tick
-	for _, job := range []func(*head, int64, func(string) bool, func(store.Entry)) error{e.retainFindings, e.retainDead, e.retainPanes} {
+	for _, job := range []func(*head, int64, func(string) bool, func(store.Entry)) error{e.retainFindings, e.retainEvidence, e.retainDead, e.retainPanes} {
 		if err := job(h, tick, written, put); err != nil && !errors.Is(err, errStop) {
 			return err
 		}
@@ -83,6 +87,47 @@ func (e *Engine) retainFindings(h *head, tick int64, written func(string) bool, 
 		h.Forgotten = order64(order)
 		h.FindingBytes = max(0, h.FindingBytes-int64(len(value)))
 		h.Removed.Findings++
+		return nil
+	})
+}
+
+// retainEvidence takes the records off old findings, the oldest first. Words, edges and counts stay.
+func (e *Engine) retainEvidence(h *head, tick int64, written func(string) bool, put func(store.Entry)) error {
+	k := Keep{Age: e.opt.Retention.Evidence}
+	from := max(h.Forgotten, h.Bare)
+	if k.Age == 0 || e.head.Order <= from {
+		return nil
+	}
+	left := bareMost
+	return e.store.Scan(spaceOrder, key64(from+1), key64(e.head.Order+1), func(order, id []byte) error {
+		value, err := e.store.Get(spaceFinding, id)
+		if err != nil {
+			return err
+		}
+		if left--; left < 0 || written(string(id)) {
+			return errStop
+		}
+		var f finding.Finding
+		if len(value) < 8 || json.Unmarshal(value[8:], &f) != nil {
+			h.Bare = order64(order)
+			return nil
+		}
+		at, err := time.Parse(time.RFC3339Nano, f.DetectedAt)
+		if err == nil && !k.beyond(tick-at.UnixNano(), 0) {
+			return errStop
+		}
+		h.Bare = order64(order)
+		if len(f.History) == 0 {
+			return nil
+		}
+		f.History, f.NoEvidence = nil, true
+		text, err := json.Marshal(&f)
+		if err != nil {
+			return err
+		}
+		text = append(append([]byte(nil), value[:8]...), text...)
+		h.FindingBytes = max(0, h.FindingBytes+int64(len(text)-len(value)))
+		put(store.Entry{Space: spaceFinding, Key: append([]byte(nil), id...), Value: text})
 		return nil
 	})
 }

@@ -65,6 +65,74 @@ func TestFindingsAreRemovedByAge(t *testing.T) {
 	x.hasStored(6, 6)
 }
 
+// A finding loses its records at the age of its evidence, and keeps the rest. A later revision has them again,
+// until it is as old. Without a bound nothing is lost.
+func TestEvidenceIsRemovedByAge(t *testing.T) {
+	for _, age := range []time.Duration{0, 5 * time.Second} {
+		s := newSettled(t, 1<<40)
+		s.options.Retention.Evidence = age
+		if err := s.open(window.Config{Pane: time.Second, Window: window.For(time.Second), Lateness: window.For(time.Second), MaxTxn: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		next := int64(0)
+		read := func(lines ...string) {
+			c := ingest.Chunk{Partition: "p", CaughtUp: true}
+			for _, l := range lines {
+				c.Messages = append(c.Messages, ingest.Message{Offset: next, Value: []byte(l)})
+				next++
+			}
+			c.Cursor.Next = next
+			s.read(c)
+		}
+		own := func(id string) string {
+			return fmt.Sprintf(`{"txn":%q,"start":%d,"end":%d,"status":"committed","ops":[{"op":"w","key":%q,"value":1},{"op":"r","key":%[4]q,"value":2}]}`, id, s.now, s.now+1, id)
+		}
+		count := func(bare, whole int) {
+			t.Helper()
+			err := engine.Reader{Store: s.store}.Each(func(f *finding.Finding) error {
+				if f.NoEvidence != (len(f.History) == 0) || f.Explanation == "" || f.Headline == "" || len(f.Txns) == 0 || len(f.Refutes) == 0 {
+					t.Errorf("%v: %+v", age, f)
+				}
+				if f.NoEvidence {
+					bare--
+				} else {
+					whole--
+				}
+				return nil
+			})
+			if err != nil || bare != 0 || whole != 0 {
+				t.Errorf("%v: %d more without records wanted, %d with, %v", age, bare, whole, err)
+			}
+			var bytes int64
+			if err := s.store.Scan('f', nil, nil, func(_, value []byte) error { bytes += int64(len(value)); return nil }); err != nil || bytes != s.engine.Status().Kept.FindingBytes {
+				t.Errorf("%v: %d bytes are there, %d are known, %v", age, bytes, s.engine.Status().Kept.FindingBytes, err)
+			}
+		}
+		idle := func() {
+			for range 8 {
+				read()
+			}
+		}
+		read(own("A"), own("B"))
+		read(own("C"))
+		count(0, 3)
+		idle()
+		if age == 0 {
+			count(0, 3)
+			continue
+		}
+		count(3, 0)
+		read(own("D")) // the others are final now
+		read()
+		count(0, 4)
+		idle()
+		count(4, 0)
+		read(own("E"))
+		read()
+		count(3, 2)
+	}
+}
+
 func TestFindingsAreRemovedBySize(t *testing.T) {
 	x := newTold(t, 0, 0)
 	x.find(1)

@@ -46,7 +46,9 @@ type Source struct {
 	Timed        bool // it has a lag
 	Live         int
 	PerMillion   []Rate
-	Levels       []Level // the expected one first
+	Levels       []Level       // the expected one first
+	Strips       time.Time     // when the strips begin; zero: they are not of the time that findings have
+	Closes       time.Duration // so long after a stretch of time its verdict comes, at least
 }
 
 // Rate is how often an anomaly that the expected level forbids was found, a million transactions.
@@ -72,6 +74,7 @@ const (
 	OK
 	Unknown
 	Violated
+	InWork // its panes are not closed yet
 )
 
 // Input is how an input fares.
@@ -107,6 +110,7 @@ type overviewPage struct {
 type sourceRow struct {
 	*Source
 	Base string
+	part time.Duration // of a strip
 }
 
 // overview answers / with how all sources fare.
@@ -194,7 +198,7 @@ func filtersList(values url.Values) bool {
 // Rows are the sources with what their links need.
 func (p *overviewPage) Rows() (rows []sourceRow) {
 	for i := range p.Sources {
-		rows = append(rows, sourceRow{&p.Sources[i], p.Base})
+		rows = append(rows, sourceRow{&p.Sources[i], p.Base, p.To.Sub(p.From) / Parts})
 	}
 	return rows
 }
@@ -257,6 +261,22 @@ func (r sourceRow) Expecting() *Level {
 	return &r.Levels[0]
 }
 
+// Late says when the verdict on a stretch of time comes.
+func (r sourceRow) Late() string {
+	if r.Closes <= 0 {
+		return ""
+	}
+	return r.Closes.String()
+}
+
+// Strip is the strip of a level, with links to the findings of what is violated.
+func (r sourceRow) Strip(l *Level) template.HTML {
+	link := func(from, to time.Time) string {
+		return listOf(r.Base, url.Values{"source": {r.Name}}, from, to.Add(r.Closes+r.part))
+	}
+	return l.strip(r.Strips, r.part, link)
+}
+
 // ID is the source's name as part of ids on the page.
 func (r sourceRow) ID() string { return "source-" + url.PathEscape(r.Name) }
 
@@ -285,118 +305,4 @@ func shortNumber(n float64) string {
 		return strconv.FormatFloat(n, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(n, 'g', 3, 64)
-}
-
-// Sizes of a strip and of a chart, in user units.
-const (
-	cellWidth   = 5
-	stripHeight = 18
-	chartHeight = 90
-)
-
-// cells are how a part is drawn: a class, and a height that tells it from others without colours.
-var cells = [...]struct {
-	class  string
-	height int
-	word   string
-}{NoData: {"nodata", 2, "without data"}, OK: {"ok", 8, "ok"}, Unknown: {"unknown", 12, "unknown"}, Violated: {"violated", stripHeight, "violated"}}
-
-// Words says what the strip shows.
-func (l *Level) Words() string {
-	var n [len(cells)]int
-	for _, c := range l.Cells {
-		n[c]++
-	}
-	var texts []string
-	for c := len(cells) - 1; c >= 0; c-- {
-		if n[c] > 0 {
-			texts = append(texts, fmt.Sprintf("%d %s", n[c], cells[c].word))
-		}
-	}
-	return fmt.Sprintf("%s, %d parts: %s", l.Name, Parts, strings.Join(texts, ", "))
-}
-
-// Strip is the strip as SVG. All of its texts are ours but the level's name, which is one of a table.
-func (l *Level) Strip() template.HTML {
-	var b strings.Builder
-	text := template.HTMLEscapeString(l.Words())
-	fmt.Fprintf(&b, `<svg class="strip" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s"><title>%[3]s</title>`, Parts*cellWidth, stripHeight, text)
-	for i := 0; i < Parts; {
-		end := i
-		for end < Parts && l.Cells[end] == l.Cells[i] {
-			end++
-		}
-		c := cells[l.Cells[i]]
-		fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"/>`, c.class, i*cellWidth, stripHeight-c.height, (end-i)*cellWidth, c.height)
-		i = end
-	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
-}
-
-// shownSeries is the greatest number of a colour.
-const shownSeries = 11
-
-// colour is the number of an anomaly's colour: by its name among those shown, so that it stays while counts
-// change.
-func (p *overviewPage) colour(anomaly string) int {
-	n := 0
-	for _, x := range p.Found {
-		if x.Anomaly < anomaly {
-			n++
-		}
-	}
-	return n % (shownSeries + 1)
-}
-
-// Legend are the series with the class of their colour.
-func (p *overviewPage) Legend() (all []struct {
-	catalog.Series
-	Class string
-	Title string
-	Link  string
-}) {
-	for _, x := range p.Found {
-		all = append(all, struct {
-			catalog.Series
-			Class string
-			Title string
-			Link  string
-		}{x, "c" + strconv.Itoa(p.colour(x.Anomaly)), titleOf(x.Anomaly), p.Base + "/findings?" + url.Values{"anomaly": {x.Anomaly}}.Encode()})
-	}
-	return all
-}
-
-// Chart is the findings over time, as stacked bars.
-func (p *overviewPage) Chart() template.HTML {
-	most, total := 0, 0
-	var sums [Parts]int
-	for _, x := range p.Found {
-		for i, n := range x.Counts[:min(len(x.Counts), Parts)] {
-			sums[i] += n
-			most, total = max(most, sums[i]), total+n
-		}
-	}
-	if total == 0 {
-		return ""
-	}
-	var b strings.Builder
-	text := fmt.Sprintf("%d findings from %s to %s, at most %d in one of %d parts", total, p.From.UTC().Format("2006-01-02 15:04"), p.To.UTC().Format("2006-01-02 15:04"), most, Parts)
-	const width = 720
-	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s"><title>%[3]s</title>`, width, chartHeight+1, text)
-	fmt.Fprintf(&b, `<path class="floor" d="M0 %.1fh%d"/>`, chartHeight+0.5, width)
-	var tops [Parts]float64
-	for _, x := range p.Found {
-		class := p.colour(x.Anomaly)
-		for j, n := range x.Counts[:min(len(x.Counts), Parts)] {
-			if n == 0 {
-				continue
-			}
-			h := float64(n) / float64(most) * chartHeight
-			fmt.Fprintf(&b, `<rect class="c%d" x="%d" y="%.1f" width="%d" height="%.1f"/>`, class, j*width/Parts, chartHeight-tops[j]-h, width/Parts-2, h)
-			tops[j] += h
-		}
-	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
@@ -26,6 +27,7 @@ type Query struct {
 	Endpoint, Name         string // of one of the transactions
 	Group                  string // key of a group
 	Text                   string // see catalog.Query
+	From, To               int64  // when it was found first, ns since the Unix epoch, without To; 0: no bound
 	Before                 string // a cursor: findings older than those on the page that gave it
 }
 
@@ -96,6 +98,14 @@ func (q *Query) set(name string, values []string) error {
 		q.Group = value
 	case "q":
 		q.Text = strings.TrimSpace(value)
+	case "from", "to":
+		at, err := time.Parse(time.RFC3339, value)
+		if value != "" && err != nil {
+			return fmt.Errorf(`%q is %q, want a time as 2026-11-20T19:00:00Z`, name, value)
+		}
+		if value != "" {
+			*map[string]*int64{"from": &q.From, "to": &q.To}[name] = at.UnixNano()
+		}
 	case "before":
 		q.Before = value
 	case "kind":

@@ -183,7 +183,36 @@ type Full struct {
 	Members  []Member
 	Beside   []Member
 	Timeline template.HTML // "" where no record has times
-	Happened []finding.Mark
+	Events   []Event       // what happened meanwhile
+}
+
+// Event is something that happened beside the transactions.
+type Event struct {
+	finding.Mark
+	Where        string  // "During": its source was told. "Beside": the monitor knows it
+	Number       int     // in the timeline
+	Began, Ended *Moment // nil where it says no time
+	Open         bool    // it had not ended
+}
+
+// eventsOf are the marks. The first ones, so many, are those that the finding has.
+func (o *Options) eventsOf(marks []finding.Mark, during int) (all []Event) {
+	for i, m := range marks {
+		e := Event{Mark: m, Where: "During", Number: i + 1, Open: m.End == "" && i < during}
+		if i >= during {
+			e.Where = "Beside"
+		}
+		for _, x := range []struct {
+			to    **Moment
+			stamp string
+		}{{&e.Began, m.Start}, {&e.Ended, m.End}} {
+			if at, ok := o.MomentOf(x.stamp); ok {
+				*x.to = &at
+			}
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // mostOpen transactions are shown with the proof, which are long on a phone: with more, the picture and the
@@ -202,7 +231,7 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 	full := &Full{Card: NewCard(f, o)}
 	s := scene.New(&full.Finding)
 	for i := range s.Arrows {
-		full.Steps = append(full.Steps, stepOf(s, &s.Arrows[i]))
+		full.Steps = append(full.Steps, stepOf(s, i))
 	}
 	for i := range s.Members {
 		full.Members = append(full.Members, o.memberOf(&s.Members[i]))
@@ -210,15 +239,15 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 	for i := range s.Beside {
 		full.Beside = append(full.Beside, o.memberOf(&s.Beside[i]))
 	}
+	marks := f.During
 	if from, to, timed := s.Span(); timed && full.drawn() {
-		marks := f.During
 		if happened != nil {
 			marks = append(slices.Clip(marks), happened(f.Source, from.Add(-beside), to.Add(beside))...)
 		}
 		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Timeline(s, marks, picture.WideTime)) +
 			`</div><div class="narrow">` + string(picture.Timeline(s, marks, picture.NarrowTime)) + `</div>`)
-		full.Happened = marks[len(f.During):]
 	}
+	full.Events = o.eventsOf(marks, len(f.During))
 	return full
 }
 
@@ -239,12 +268,14 @@ type End struct {
 	Place    int    // in the record, from 1
 	Position string
 	Raw      string
+	Dropped  bool // retention has dropped the record
 }
 
-func stepOf(s *scene.Scene, a *scene.Arrow) Step {
+func stepOf(s *scene.Scene, i int) Step {
+	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, a.Step), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
-	if a.Step == 0 {
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	if a.Step == 0 && a.Evidence == "" {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		switch {
 		case a.From == a.To:
@@ -256,6 +287,9 @@ func stepOf(s *scene.Scene, a *scene.Arrow) Step {
 	step.Ends = append(step.Ends, endOf(from, a.FromOp))
 	if a.From != a.To || a.FromOp != a.ToOp {
 		step.Ends = append(step.Ends, endOf(to, a.ToOp))
+	}
+	for i := range step.Ends {
+		step.Ends[i].Dropped = s.Finding.NoEvidence
 	}
 	return step
 }

@@ -91,6 +91,65 @@ func TestLongIsFolded(t *testing.T) {
 	}
 }
 
+// A stale read is linked with what it saw and what it missed: each link opens its evidence, under its own id.
+func TestStaleHasEvidence(t *testing.T) {
+	f := finding.Finding{ID: "1f", Anomaly: "nonlinearizable", Txns: []string{"T3", "T2", "T1"}, About: &finding.About{Txn: "T3", Key: "x"}}
+	for i, op := range []string{`"w","key":"x","value":1`, `"w","key":"x","value":2`, `"r","key":"x","value":1`} {
+		f.History = append(f.History, json.RawMessage(fmt.Sprintf(`{"txn":"T%d","status":"committed","start":%d,"end":%d,"ops":[{"op":%s}]}`, i+1, 200*i+100, 200*i+200, op)))
+	}
+	var b bytes.Buffer
+	if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"T3 read what T1 wrote", "T2 replaced the write of T1 before T3 began", `id="1f-step-1"`, `id="1f-step-2"`, "edge rw", "edge wr"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// Where retention has dropped the records, the page says so, and keeps words and dependencies.
+func TestNoEvidence(t *testing.T) {
+	f := finding.Finding{ID: "1f", Anomaly: "G1c", Title: "cycle", Txns: []string{"A", "B"}, NoEvidence: true,
+		Edges: []finding.Edge{{From: "A", To: "B", Type: "wr", Key: "x", Value: "1", Evidence: "B read it"}, {From: "B", To: "A", Type: "ww", Key: "y", Value: "2", Evidence: "A replaced it"}}}
+	for _, gone := range []bool{true, false} {
+		f.NoEvidence = gone
+		var b bytes.Buffer
+		if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{"The evidence of this finding is no longer kept", "The record is no longer kept."} {
+			if strings.Contains(b.String(), said) != gone {
+				t.Errorf("dropped: %v, but %q", gone, said)
+			}
+		}
+		if !strings.Contains(b.String(), "A replaced it") {
+			t.Error("a dependency is missing")
+		}
+	}
+}
+
+// Events have their number in the timeline, and times as elsewhere: to a millisecond, with their age.
+func TestEvents(t *testing.T) {
+	o := Options{Now: time.Date(2026, 3, 2, 9, 5, 0, 0, time.UTC)}
+	f := finding.Finding{ID: "1f", Anomaly: "G1c", During: []finding.Mark{
+		{Name: "kill", Start: "2026-03-02T09:00:00.123456789Z", End: "2026-03-02T09:00:01Z"}, {Name: "pause", Start: "2026-03-02T09:00:00Z"}, {Name: "odd", Start: "today", End: "later"},
+	}}
+	var b bytes.Buffer
+	if err := Templates().ExecuteTemplate(&b, "finding", NewFull(f, o, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`1. kill, <time datetime="2026-03-02T09:00:00.123456789Z">2026-03-02 09:00:00.123 UTC</time> <span class="soft">(4 min ago)</span> to <time`,
+		`2. pause, <time datetime="2026-03-02T09:00:00Z">2026-03-02 09:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>, which had not ended`,
+		"3. odd, today to later",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",

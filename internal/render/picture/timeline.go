@@ -42,16 +42,11 @@ type timeline struct {
 	all      span
 	sessions []timed
 	marks    []mark
-}
-
-// mark is an outside event.
-type mark struct {
-	finding.Mark
-	span
+	lanes    int // lines above the transactions, for the labels of marks
 }
 
 // Timeline shows when the transactions ran, by session. Each has a bar from start to end, and the operations
-// that matter. Marks show what happened beside them. It is nil where no record has times. width is
+// that matter. Marks show what happened beside them, and at the edges what happened before and after. It is nil where no record has times. width is
 // [WideTime] or [NarrowTime].
 func Timeline(s *scene.Scene, marks []finding.Mark, width int) []byte {
 	t := timeline{drawing: &drawing{finding: s.Finding}, width: float64(width)}
@@ -88,33 +83,26 @@ func (t *timeline) take(s *scene.Scene, marks []finding.Mark) bool {
 	slices.SortStableFunc(t.sessions, func(a, b timed) int {
 		return cmp.Compare(a.members[0].Record.Start, b.members[0].Record.Start)
 	})
-	for _, m := range marks {
-		from, err := time.Parse(time.RFC3339Nano, m.Start)
-		if err != nil {
-			continue
-		}
-		x := mark{m, span{from.UnixNano(), t.all.to}}
-		if to, err := time.Parse(time.RFC3339Nano, m.End); err == nil {
-			x.to = to.UnixNano()
-		}
-		t.marks = append(t.marks, x)
-	}
+	t.takeMarks(marks)
 	return len(t.sessions) > 0
 }
 
-// x is where the time is, within the picture.
+// x is where the time is. One outside the picture is at its edge.
 func (t *timeline) x(at int64) float64 {
 	length := max(t.all.to-t.all.from, 1)
 	at = min(max(at, t.all.from), t.all.to)
 	return margin + float64(at-t.all.from)/float64(length)*(t.width-2*margin-leastBar)
 }
 
+// top is where the sessions begin, below the labels of marks.
+func (t *timeline) top() float64 { return float64(margin + t.lanes*lineHeight) }
+
 func (t *timeline) height() float64 {
 	rows := 0
 	for _, x := range t.sessions {
 		rows += len(x.members)
 	}
-	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(3+len(t.marks))*lineHeight)
+	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(3+len(t.marks)+t.lanes)*lineHeight)
 }
 
 func (t *timeline) write() {
@@ -122,14 +110,13 @@ func (t *timeline) write() {
 	t.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="img" aria-labelledby="%s-t %[1]s-d" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n",
 		t.prefix, t.width, h, t.width, h)
 	t.printf(`<title id="%s-t">Timeline of %s</title>`+"\n", t.prefix, escape(t.title()))
-	t.printf(`<desc id="%s-d">%s</desc>`+"\n", t.prefix, escape(t.order()))
+	t.printf(`<desc id="%s-d">%s</desc>`+"\n", t.prefix, escape(t.order()+t.happened()))
 	t.printf("<style>%s</style>\n", style)
-	for _, m := range t.marks {
-		from, to := t.x(m.from), t.x(m.to)
-		t.printf(`<rect class="mark" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`+"\n", from, margin, max(to-from, leastBar), h-2*margin-float64(2+len(t.marks))*lineHeight)
+	for i := range t.marks {
+		t.writeMark(&t.marks[i], h-margin-float64(2+len(t.marks))*lineHeight)
 	}
 	t.writeTicks(h)
-	y := float64(margin)
+	y := t.top()
 	for _, x := range t.sessions {
 		y += sessionHeight
 		session := "no session"
@@ -145,7 +132,7 @@ func (t *timeline) write() {
 	y = h - float64(margin) - float64(len(t.marks))*lineHeight
 	for i := range t.marks {
 		y += lineHeight
-		t.text("legend", margin, y-5, "▒ "+t.marks[i].Name)
+		t.text("legend", margin, y-5, t.meaning(&t.marks[i]))
 	}
 	t.printf("</svg>\n")
 }
@@ -172,7 +159,7 @@ func milliseconds(ns int64) string {
 // rules is the path of a line of the axis at x: it crosses bars, and no text.
 func (t *timeline) rules(x, end float64) string {
 	var b strings.Builder
-	y := float64(margin)
+	y := t.top()
 	for _, s := range t.sessions {
 		y += sessionHeight
 		for range s.members {

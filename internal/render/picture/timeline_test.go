@@ -24,7 +24,7 @@ func TestTimeline(t *testing.T) {
 		}
 		for _, want := range []string{
 			"session s0", "session s1", "T1  2 ms", "T2, unknown  2 ms", "r a 1, w b 2",
-			"T1 from 0 ms to 2 ms. T2 from 1000 ms to 1002 ms.", "+0\n", "+1000\n", "2026-03-02 09:00:00.000", "▒ partition of n1",
+			"T1 from 0 ms to 2 ms. T2 from 1000 ms to 1002 ms.", "+0\n", "+1000\n", "2026-03-02 09:00:00.000", "▒ 1  +500 ms, not ended  partition of n1", "\n1 →\n",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d: %q is missing in\n%s", width, want, text)
@@ -32,6 +32,45 @@ func TestTimeline(t *testing.T) {
 		}
 		if strings.Contains(text, "no time") {
 			t.Error("an event without a time is drawn")
+		}
+	}
+}
+
+// What happened outside the transactions is at the edge with its distance, and no band. Each event has its
+// number and its offset in the legend.
+func TestTimelineMarksOutside(t *testing.T) {
+	f := writeSkew()
+	marks := []finding.Mark{
+		{Name: "kill node 2", Start: "2026-03-02T08:59:57.9Z", End: "2026-03-02T08:59:58Z"},
+		{Name: "pause", Start: "2026-03-02T08:59:59Z", End: "2026-03-02T09:00:00.001Z"},
+		{Name: "no time", Start: "today"},
+		{Name: "partition", Start: "2026-03-02T09:00:00.25Z", End: "2026-03-02T09:00:00.5Z"},
+		{Name: "heal", Start: "2026-03-02T09:00:01.502Z", End: "2026-03-02T09:00:03Z"},
+		{Name: "late", Start: "2026-03-02T09:00:05Z"},
+	}
+	for _, width := range []int{WideTime, NarrowTime} {
+		svg := Timeline(scene.New(&f), marks, width)
+		text, _ := wellFormed(t, svg)
+		if n := strings.Count(string(svg), `class="mark"`); n != 2 { // the pause and the partition
+			t.Errorf("%d: %d bands", width, n)
+		}
+		for _, want := range []string{
+			"\n← 1  2.0 s before\n", "\n← 2\n", "\n4\n", "\n5  500 ms after →\n", "\n6  4.0 s after →\n",
+			"▒ 1  −2.1 s to −2.0 s  kill node 2\n", "▒ 2  −1.0 s to +1 ms  pause\n", "▒ 4  +250 ms to +500 ms  partition\n", "▒ 5  +1.5 s to +3.0 s  heal\n", "▒ 6  +5.0 s, not ended  late\n",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d: %q is missing in\n%s", width, want, text)
+			}
+		}
+		at := map[string]bool{}
+		for _, m := range regexp.MustCompile(`<text class="legend" x="([0-9.]+)" y="([0-9.]+)">(?:← )?[1-6]`).FindAllStringSubmatch(string(svg), -1) {
+			if at[m[1]+" "+m[2]] {
+				t.Errorf("%d: two labels are at %s, %s", width, m[1], m[2])
+			}
+			at[m[1]+" "+m[2]] = true
+		}
+		if len(at) != 5 {
+			t.Errorf("%d: labels at %v", width, at)
 		}
 	}
 }

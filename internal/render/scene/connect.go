@@ -26,8 +26,13 @@ func (s *Scene) connect() {
 		}
 		s.add(a)
 	}
-	if a := s.Finding.About; a != nil && len(s.Finding.Edges) == 0 {
+	if len(s.Finding.Edges) > 0 {
+		return
+	}
+	if a := s.Finding.About; a != nil {
 		s.connectRead(a)
+	} else if s.Finding.Anomaly == "session-not-sequential" {
+		s.connectOverlaps()
 	}
 }
 
@@ -72,6 +77,7 @@ func (s *Scene) connectRead(about *finding.About) {
 	s.invite(about)
 	if s.Finding.Anomaly == "nonlinearizable" { // all operations on the key together have no order
 		s.markKey(about.Key)
+		s.connectStale(at, op)
 		return
 	}
 	reader := &s.Members[at]

@@ -131,6 +131,52 @@ func TestScene(t *testing.T) {
 			},
 			"B: [r l [2,1]]*\nA: [r l [1,2]]*\nA 0 -contradicts-> B 0\n",
 		},
+		"a read of what was replaced before it began": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\nC 0 -rw-> B 0\n",
+		},
+		// Only a write that lies between is missed for sure, and only one that took effect.
+		"a stale read: other writes are not missed": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A", "D", "E"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","start":150,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"D","status":"aborted","start":300,"end":400,"ops":[{"op":"w","key":"x","value":3}]}`,
+					`{"txn":"E","status":"committed","start":300,"end":501,"ops":[{"op":"w","key":"x","value":4}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nD: [w x 3]*\nE: [w x 4]*\nA 0 -wr-> C 0\n",
+		},
+		"a read of nothing behind a write": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":null}]}`),
+			},
+			"C: [r x nothing]*\nB: [w x 2]*\nC 0 -rw-> B 0\n",
+		},
+		"a list without an element": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "l"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"append","key":"l","value":1}]}`,
+					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"append","key":"l","value":2}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"l","value":[1]}]}`),
+			},
+			"C: [r l [1]]*\nB: [append l 2]*\nA: [append l 1]*\nC 0 -rw-> B 0\n",
+		},
+		"a session that overlaps": {
+			finding.Finding{
+				Anomaly: "session-not-sequential", Txns: []string{"B", "A"},
+				History: raw(`{"txn":"A","session":"a","status":"committed","start":100,"end":300,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","session":"a","status":"committed","start":200,"end":400,"ops":[{"op":"w","key":"y","value":1}]}`),
+			},
+			"B: [w y 1]\nA: [w x 1]\nA -1 -contradicts-> B -1\n",
+		},
 		"operations without an order": {
 			finding.Finding{
 				Anomaly: "nonlinearizable", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1"},

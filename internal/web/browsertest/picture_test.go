@@ -53,13 +53,13 @@ func (b *browser) screenshot(name string, width, height int64) {
 
 var light = emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}})
 
-// portray keeps the page of a finding, from its name to its timeline.
-func (b *browser) portray(s *service, kind, id string) {
+// portray keeps the page of a finding, from its name to its timeline; without a picture, to its facts.
+func (b *browser) portray(kind, url string) {
 	b.t.Helper()
-	b.do(kind, light, chromedp.EmulateViewport(pictureWidth, 900), chromedp.Navigate(s.url+"/findings/"+id), chromedp.WaitReady("article.single"))
+	b.do(kind, light, chromedp.EmulateViewport(pictureWidth, 900), chromedp.Navigate(url), chromedp.WaitReady("article.single"))
 	ends := value[[]float64](b, `(() => {
 		const article = document.querySelector("article.single").getBoundingClientRect();
-		const last = (document.querySelector("figure.time") ?? document.querySelector(".beside")).getBoundingClientRect();
+		const last = (document.querySelector("figure.time") ?? document.querySelector(".beside") ?? document.querySelector("dl.record")).getBoundingClientRect();
 		return [article.top + scrollY - 8, last.bottom + scrollY + 16];
 	})()`)
 	var shot []byte
@@ -74,7 +74,7 @@ func (b *browser) portray(s *service, kind, id string) {
 // smallPictures says which picture of the gallery is missing or large.
 func smallPictures(t *testing.T) {
 	t.Helper()
-	for _, k := range kinds {
+	for _, k := range append(slices.Collect(maps.Keys(others)), kinds...) {
 		small(t, gallery+k+".png")
 	}
 }

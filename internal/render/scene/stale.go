@@ -1,0 +1,76 @@
+package scene
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// connectStale links the read at an operation of a member with the write that it saw, and with the writes that
+// it missed. Missed for sure is a write that began behind the end of the one that was seen, and ended before
+// the read began. The second is enough for a list, and where nothing was found.
+func (s *Scene) connectStale(at, op int) {
+	reader := &s.Members[at]
+	if reader.Record == nil {
+		return
+	}
+	o := &reader.Record.Ops[op]
+	if o.Kind != event.Read {
+		return
+	}
+	seen, value := -1, o.Value
+	nothing := o.Value == "" || o.Value == "null" || o.Flags&event.NotFound != 0
+	if nothing {
+		value = "" // a delete leaves it
+	}
+	for i := range s.Members {
+		if i != at && len(o.Elems) == 0 && s.Members[i].wrote(o.Key, value) >= 0 {
+			seen = i
+		}
+	}
+	if seen >= 0 {
+		m := &s.Members[seen]
+		edge := finding.Edge{From: m.ID, To: reader.ID, Type: "wr", Key: o.Key, Value: o.Value, Evidence: reader.Short + " read what " + m.Short + " wrote"}
+		s.add(Arrow{Edge: edge, From: seen, To: at, FromOp: m.wrote(o.Key, value), ToOp: op})
+	}
+	if seen < 0 && !nothing && len(o.Elems) == 0 {
+		return // its writer is not known, and may be the last one
+	}
+	for i := range s.Members {
+		m := &s.Members[i]
+		wrote := m.writing(o.Key, "")
+		if i == at || i == seen || wrote < 0 || m.Record.Status != event.Committed || !m.before(reader) || seen >= 0 && !s.Members[seen].before(m) {
+			continue
+		}
+		if w := &m.Record.Ops[wrote]; len(o.Elems) > 0 && (w.Kind != event.Append || slices.Contains(o.Elems, w.Value)) {
+			continue
+		}
+		why := m.Short + " ended before " + reader.Short + " began, and " + reader.Short + " did not see its write"
+		if seen >= 0 {
+			why = m.Short + " replaced the write of " + s.Members[seen].Short + " before " + reader.Short + " began"
+		}
+		edge := finding.Edge{From: reader.ID, To: m.ID, Type: "rw", Key: o.Key, Value: m.Record.Ops[wrote].Value, Evidence: why}
+		s.add(Arrow{Edge: edge, From: at, To: i, FromOp: op, ToOp: wrote})
+	}
+}
+
+// connectOverlaps links transactions of one session that overlap in time: a session does one thing at a time.
+func (s *Scene) connectOverlaps() {
+	for i := range s.Members {
+		for j := range s.Members[:i] {
+			a, b := &s.Members[i], &s.Members[j]
+			if a.timed() && b.timed() && a.Record.Session == b.Record.Session && !a.before(b) && !b.before(a) {
+				edge := finding.Edge{From: a.ID, To: b.ID, Type: Contradicts, Evidence: a.Short + " and " + b.Short + " of one session overlap in time"}
+				s.add(Arrow{Edge: edge, From: i, To: j, FromOp: -1, ToOp: -1})
+			}
+		}
+	}
+}
+
+func (m *Member) timed() bool { return m.Record != nil && m.Record.Flags&event.HasTimes != 0 }
+
+// before says whether m ended before other began.
+func (m *Member) before(other *Member) bool {
+	return m.timed() && other.timed() && m.Record.End < other.Record.Start
+}
