@@ -98,6 +98,7 @@ func BenchmarkPages(b *testing.B) {
 		{"filter", "/findings?source=orders&anomaly=G2-item&expected=false&endpoint=db-0:5432"},
 		{"search by transaction", "/findings?q=" + rare.Txns[0]},
 		{"search by session", "/findings?q=s-17"},
+		{"search by key", "/findings?q=" + rare.Edges[0].Key},
 		{"search by name", "/findings?q=path7"},
 		{"group", "/findings?group=" + groupKeyOf(&rare)},
 		{"list", "/"},
