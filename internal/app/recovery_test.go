@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/store"
 )
 
 // TestStartEndsDuringRecovery: a signal ends a start within 10 s, however much there is to recover. The store is
@@ -24,10 +25,7 @@ func TestStartEndsDuringRecovery(t *testing.T) {
 		waitFor(t, "a step", func() bool { return a.Status().Records == int64(n+1) })
 	}
 	killed := s
-	killed.Data = t.TempDir()
-	if err := os.CopyFS(filepath.Join(killed.Data, storeFolder), os.DirFS(a.path(storeFolder))); err != nil {
-		t.Fatal(err)
-	}
+	killed.Data = copyOfRunning(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
 	b, err := New(Options{Config: killed, Hook: func(string, *event.Batch, []int32) {
 		cancel()
@@ -43,6 +41,28 @@ func TestStartEndsDuringRecovery(t *testing.T) {
 	b = start(t, killed)
 	if n := b.Status().Sources[0].Counters.Committed; n != 20 {
 		t.Errorf("%d transactions are recovered", n)
+	}
+}
+
+// copyOfRunning is a folder with a copy of the service's store, as a kill leaves it. A copy with the files of
+// two commits is made again: a kill leaves no such store.
+func copyOfRunning(t *testing.T, a *App) (data string) {
+	t.Helper()
+	for tries := 0; ; tries++ {
+		data = t.TempDir()
+		at := filepath.Join(data, storeFolder)
+		if err := os.CopyFS(at, os.DirFS(a.path(storeFolder))); err != nil {
+			t.Fatal(err)
+		}
+		st, err := store.Open(at, store.Options{})
+		if err == nil {
+			if err = st.Close(); err == nil {
+				return data
+			}
+		}
+		if tries == 20 {
+			t.Fatal(err)
+		}
 	}
 }
 
