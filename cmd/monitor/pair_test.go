@@ -216,7 +216,7 @@ func runPair(t *testing.T, input pairInput, names []string, want map[string]bool
 type paired struct {
 	name, dir string
 	cmd       *exec.Cmd // nil: it does not live
-	log       bytes.Buffer
+	log       lockedBuffer
 }
 
 func (m *paired) start(t *testing.T) {
