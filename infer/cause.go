@@ -43,7 +43,7 @@ func (s *causes) Readded(e *Edge) bool {
 // showsElement says whether v, of an element of a set, is that it is there.
 func (s *causes) showsElement(v uint32) bool {
 	k := &s.keys[s.versions[v].key]
-	return elementHash(s.keys[k.length].hash, s.versions[v].hash) == k.hash
+	return elementHash(s.keys[k.set()].hash, s.versions[v].hash) == k.hash
 }
 
 // MayBeReadded says whether v is an element of a set that is there, and somebody may have added it again

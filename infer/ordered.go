@@ -19,8 +19,30 @@ import (
 // the contract is not true of the key. That is reported, and the edges of its order are taken
 // back. From then on only the reads and writes themselves count.
 
-// notOrdered is in key.length of a register whose numbers contradict its reads.
-const notOrdered = 2
+// notOrdered is in key.length of a register whose numbers contradict its reads. An element has its set there,
+// and the bit elementNotOrdered.
+const (
+	notOrdered        = 2
+	elementNotOrdered = 1 << 31
+)
+
+func (x *key) hasNoOrder() bool {
+	if x.flags&element != 0 {
+		return x.length&elementNotOrdered != 0
+	}
+	return x.length == notOrdered
+}
+
+func (x *key) loseOrder() {
+	if x.flags&element != 0 {
+		x.length |= elementNotOrdered
+	} else {
+		x.length = notOrdered
+	}
+}
+
+// set is the key of the set that the element x is of.
+func (x *key) set() uint32 { return x.length &^ elementNotOrdered }
 
 // partlyOrdered is in key.base of a register if a version without a number was installed. Under
 // serializability and snapshot isolation, a version stands right behind the one that it
@@ -118,7 +140,7 @@ func (s *absences) isOrdered(v uint32) bool {
 // number puts v, which n wrote or saw, into its place.
 func (s *orders) number(k, v, n uint32, num int64) {
 	x, y := &s.keys[k], &s.versions[v]
-	if x.kind != event.Register || x.flags&sums != 0 || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
+	if x.kind != event.Register || x.flags&sums != 0 || x.hasNoOrder() || y.flags&(initialVersion|ambiguous) != 0 ||
 		y.flags&overwrittenByWriter != 0 && !s.installed(v) && !s.left(n, v) {
 		return // an intermediate version has no place in the order
 	}
@@ -335,7 +357,7 @@ func (s *orders) contradictOrder(k, n, v, other uint32) {
 
 func (s *orders) giveUpOrder(k uint32) {
 	x := &s.keys[k]
-	x.length = notOrdered
+	x.loseOrder()
 	var all []uint32
 	for v := s.versions[x.initial].next; v != 0; v = s.versions[v].next {
 		all = append(all, v)

@@ -125,7 +125,7 @@ func (s *orders) settlePartly(v uint32) {
 		return
 	}
 	for _, list := range []uint32{p.in[v], p.out[v]} {
-		for id := list; id != 0 && s.keys[k].length != notOrdered; {
+		for id := list; id != 0 && !s.keys[k].hasNoOrder(); {
 			next := p.precedences[id].nextIn
 			if id != 0 && p.precedences[id].from == v {
 				next = p.precedences[id].nextOut

@@ -100,7 +100,7 @@ func (s *causes) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *e
 		name := s.nameOf(r.Key)
 		return nothing && !silent && (from == nil || bytes.Compare(name, from) >= 0) && (to == nil || bytes.Compare(name, to) < 0)
 	case k.flags&element != 0:
-		if h != s.keys[k.length].hash || o.Kind != event.Read {
+		if h != s.keys[k.set()].hash || o.Kind != event.Read {
 			return false
 		}
 		there := slices.ContainsFunc(s.scratch.ElemsOf(o), func(e event.Elem) bool { return elementHash(h, e.Hash) == k.hash })

@@ -105,7 +105,7 @@ type key struct {
 	unplaced     uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
 	// Lists: the spine of versions in the order that reads showed.
 	first, last uint32 // retained part; first is the initial version until elements are frozen
-	length      uint32 // elements in the spine, frozen ones included; of no kind yet: 1 if it was read
+	length      uint32 // elements in the spine, frozen ones included; of no kind yet: 1 if it was read; of an element: its set
 	base        uint32 // frozen elements
 	kind        event.DataKind
 	basePrefix  uint64 // prefix hash behind the frozen elements

@@ -54,7 +54,7 @@ func (s *orders) closesVersionCycle(k, id uint32) bool {
 		s.held = append(s.held, x.From)
 	}
 	a := Anomaly{Kind: CyclicVersions, A: q.a, B: q.b, Version: q.to, OpA: uint32(from), Count: int64(len(s.out.Steps) - from), Certain: true}
-	s.keys[k].length = notOrdered
+	s.keys[k].loseOrder()
 	s.uncheckable(k) // should the finding be withdrawn
 	s.dropPrecedences(k, false)
 	s.anomaly(a)
@@ -66,7 +66,7 @@ func (s *orders) closesVersionCycle(k, id uint32) bool {
 func (s *orders) versionCycleBy(id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
-	if w.pred == 0 || s.keys[k].length == notOrdered || !s.known(w.version) || !s.known(w.pred) {
+	if w.pred == 0 || s.keys[k].hasNoOrder() || !s.known(w.version) || !s.known(w.pred) {
 		return
 	}
 	for _, h := range s.versionPath(k, w.version, w.pred) {

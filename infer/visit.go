@@ -126,7 +126,7 @@ func (s *orders) comparable(x *visit) bool {
 			return false
 		}
 	}
-	return s.keys[x.key].length != notOrdered
+	return !s.keys[x.key].hasNoOrder()
 }
 
 // firm says whether edges lead through the visit's versions.

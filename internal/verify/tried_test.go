@@ -268,3 +268,14 @@ func TestVerifyTriedSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyDeclaredRegister: an array is the value of a register where the read says so.
+func TestVerifyDeclaredRegister(t *testing.T) {
+	for declared, want := range map[event.DataKind]bool{event.AnyKind: false, event.Register: true} {
+		w := finding.Witness{Anomaly: finding.Nonrepeatable, Txns: recordsOf(t, "txn A: range a..z [], read x [1]"), Key: "x", Op: 1}
+		w.Txns[0].Ops[1].Data = declared
+		if err := Verify(&w); (err == nil) != want {
+			t.Errorf("%v: %v", declared, err)
+		}
+	}
+}
