@@ -118,6 +118,9 @@ func onCounters(ctx context.Context, tx rows.Tx, rng *rand.Rand) error {
 	return err
 }
 
+// none stands for the exit codes without a violation: 0 where an order was found, else 2.
+const none = -1
+
 // The history of a healthy database holds what it promises, and what it does not promise
 // is found.
 func TestJudged(t *testing.T) {
@@ -128,7 +131,7 @@ func TestJudged(t *testing.T) {
 		level pgx.TxIsoLevel
 		next  step
 		args  string
-		exit  int
+		exit  int    // none: no violation
 		want  string // in what is printed
 	}{
 		{"serializable", pgx.Serializable, onRows(&stock, noDeletes), "--levels serializable,strong-session-serializable", 0, ""},
@@ -137,14 +140,14 @@ func TestJudged(t *testing.T) {
 		{"repeatable read", pgx.RepeatableRead, onRows(&stock, noDeletes), "--expect postgresql/repeatable-read --levels strong-session-snapshot-isolation", 0, ""},
 		{"read committed", pgx.ReadCommitted, onRows(&stock, noDeletes), "--levels read-committed", 0, ""},
 		{"read committed, ranges", pgx.ReadCommitted, onRanges(noDeletes), "--levels read-committed", 0, ""},
-		// Which deletion a row was found missing after, SQL does not show. So nothing is found, and not all is decided.
-		{"serializable, deletes", pgx.Serializable, onRows(&stock, deletes), "--levels serializable,strong-session-serializable", 2, "no violation found"},
-		{"serializable, ranges and deletes", pgx.Serializable, onRanges(deletes), "--levels serializable,strong-session-serializable", 2, "no violation found"},
-		{"repeatable read, deletes", pgx.RepeatableRead, onRows(&stock, deletes), "--expect postgresql/repeatable-read --levels strong-session-snapshot-isolation", 2, "no violation found"},
+		// Which deletion a row was found missing after, SQL does not show. An order is looked for, within a budget.
+		{"serializable, deletes", pgx.Serializable, onRows(&stock, deletes), "--levels serializable,strong-session-serializable", none, ""},
+		{"serializable, ranges and deletes", pgx.Serializable, onRanges(deletes), "--levels serializable,strong-session-serializable", none, ""},
+		{"repeatable read, deletes", pgx.RepeatableRead, onRows(&stock, deletes), "--expect postgresql/repeatable-read --levels strong-session-snapshot-isolation", none, ""},
 		{"read committed, ranges and deletes", pgx.ReadCommitted, onRanges(deletes), "--levels read-committed", 0, ""},
 		{"serializable, commit timestamps", pgx.Serializable, onRows(&stock, noDeletes), "--contract trust-commit-ts=true --levels serializable,strong-session-serializable", 0, ""},
-		{"serializable, deletes, commit timestamps", pgx.Serializable, onRows(&stock, deletes), "--contract trust-commit-ts=true --levels serializable,strong-session-serializable", 2, "no violation found"},
-		{"serializable, counters", pgx.Serializable, onCounters, "--levels serializable", 2, "no violation found"},
+		{"serializable, deletes, commit timestamps", pgx.Serializable, onRows(&stock, deletes), "--contract trust-commit-ts=true --levels serializable,strong-session-serializable", none, ""},
+		{"serializable, counters", pgx.Serializable, onCounters, "--levels serializable", none, ""},
 		{"write skew", pgx.RepeatableRead, onRows(&stock, deletes), "--contract isolation=ignore --levels serializable", 1, "G2-item"},
 		{"lost update", pgx.ReadCommitted, onRows(&stock, deletes), "--contract isolation=ignore --levels snapshot-isolation", 1, "lost"},
 	} {
@@ -175,6 +178,9 @@ func TestJudged(t *testing.T) {
 			exit, out := judge(t)
 			for again := 0; c.exit == 1 && exit != 1 && again < 4; again++ { // on a busy machine too few may overlap
 				exit, out = judge(t)
+			}
+			if c.exit == none && (exit == 0 || exit == 2 && strings.Contains(out, "no violation found")) {
+				return
 			}
 			if exit != c.exit || !strings.Contains(out, c.want) {
 				t.Errorf("exit code %d, want %d with %q:\n%s", exit, c.exit, c.want, out)
