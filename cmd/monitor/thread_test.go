@@ -75,7 +75,8 @@ sinks:
 		t.Fatalf("replay: %v\n%s", err, said.String())
 	}
 	var again finding.Finding
-	if err := json.Unmarshal(bytes.TrimSpace(out), &again); err != nil {
+	first, verdict, _ := bytes.Cut(out, []byte("\n")) // a line a finding, and one of the source's verdicts
+	if err := json.Unmarshal(first, &again); err != nil || bytes.Count(verdict, []byte("\n")) != 1 || !bytes.Contains(verdict, []byte(`"kind":"verdict"`)) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if again.ID != found.ID || again.Anomaly != found.Anomaly || !slices.Equal(again.Txns, found.Txns) ||
