@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -39,6 +40,7 @@ func examplePages(t *testing.T) (pages http.Handler, path string) {
 		Findings: oneFinding{f}, Gatherer: prometheus.NewRegistry(),
 		Ready:  func() error { return nil },
 		Status: func() any { return nil },
+		Now:    func() time.Time { return time.Date(2026, 3, 2, 9, 4, 0, 0, time.UTC) }, // the page gives ages
 		Facts: func() []web.Fact {
 			return []web.Fact{{Name: "expected", Value: "serializable"}, {Name: "verdict", Value: "violated"}, {Name: "transactions", Value: "3"}}
 		},
