@@ -82,7 +82,7 @@ func newElleReader(r *Reader, data []byte) *elleReader {
 		r.Decoder = &event.Decoder{}
 	}
 	return &elleReader{
-		Reader: r, nodes: nodeReader{data: data}, emit: elleEmitter{Reader: r}, line: 1, time: timeBefore, lastIndex: -1,
+		Reader: r, nodes: nodeReader{data: data, flat: true}, emit: elleEmitter{Reader: r}, line: 1, time: timeBefore, lastIndex: -1,
 		open: map[string]*elleOp{}, seqs: map[string]int64{},
 	}
 }
@@ -327,6 +327,9 @@ func (e *elleEmitter) transaction(o *elleOp) error {
 	}
 	if value.kind != vector {
 		return e.unreadable("the value is not a vector of operations")
+	}
+	if value.flat && o.outcome == event.Committed {
+		return e.unreadable("a micro-operation is not [f key value]")
 	}
 	for i := range value.items {
 		m := &value.items[i]

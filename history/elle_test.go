@@ -298,3 +298,46 @@ func TestElleFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestFlat: a vector of integers that is read as one text has the JSON that it has item by item.
+func TestFlat(t *testing.T) {
+	flat := 0
+	for _, text := range []string{
+		"[1 2 3 4]", "[1, 2,3 ,4]", "[ 1 2 3 -4 ]", "[0 -0 10 100]", "[1 2 3]", "[]", "[1 2 3 04]", "[1 2 3 4N]", "[1 2 3 4.5]", "[1 2 3 +4]",
+		"[1 2 3 -]", "[1 2 - 3 4]", "[1-2 3 4 5]", "[1 2 3 4", "[1 2 3 [4]]", "[1 2 3 4 :a]", "[1 2 3 4\n5]", "[1 2 3 4)", "[--1 2 3 4]", "[1 2 3 4 nil]",
+	} {
+		whole, items := nodeReader{data: []byte(text), flat: true}, nodeReader{data: []byte(text)}
+		a, err := whole.read()
+		b, other := items.read()
+		if (err == nil) != (other == nil) {
+			t.Errorf("%s: %v, and item by item %v", text, err, other)
+			continue
+		}
+		if a.flat {
+			flat++
+		}
+		if got, want := string(a.appendJSON(nil)), string(b.appendJSON(nil)); err == nil && (got != want || whole.i != items.i) {
+			t.Errorf("%s: %s, and item by item %s", text, got, want)
+		}
+	}
+	if flat != 4 {
+		t.Errorf("%d vectors are flat, want 4", flat)
+	}
+}
+
+// FuzzFlat: so with any text.
+func FuzzFlat(f *testing.F) {
+	f.Add("[1 2 3 4]")
+	f.Add("[[1 2 3 -4,5] {:a [0 0 0 10]}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		whole, items := nodeReader{data: []byte(text), flat: true}, nodeReader{data: []byte(text)}
+		a, err := whole.read()
+		b, other := items.read()
+		if (err == nil) != (other == nil) {
+			t.Fatalf("%v, and item by item %v", err, other)
+		}
+		if got, want := string(a.appendJSON(nil)), string(b.appendJSON(nil)); err == nil && (got != want || whole.i != items.i) {
+			t.Errorf("%s, and item by item %s", got, want)
+		}
+	})
+}

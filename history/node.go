@@ -9,6 +9,7 @@ import (
 // reader does for both.
 type node struct {
 	kind  nodeKind
+	flat  bool   // a vector of integers without items: its text holds them, without the brackets
 	at    int    // byte at which it begins
 	text  []byte // of a number, a string or a word; a word's without its colon
 	items []node // of a vector or a set; of a map, keys and values in turn
@@ -56,6 +57,7 @@ type nodeReader struct {
 	data  []byte
 	i     int
 	json  bool   // ':' stands between names and values
+	flat  bool   // vectors of at least flatLeast integers are read as flat ones
 	depth int    // of vectors, sets and maps around i
 	slab  []node // where the items of what was closed stand
 	stack []node // items of what is open
@@ -64,6 +66,7 @@ type nodeReader struct {
 const (
 	maxNodeDepth = 200
 	slabNodes    = 4096
+	flatLeast    = 4 // pairs, and operations with a key and a value, have fewer
 )
 
 func (r *nodeReader) fail(at int, format string, args ...any) error {
@@ -167,6 +170,10 @@ func (r *nodeReader) read() (node, error) {
 		}
 		return n, err
 	case '[':
+		if n := r.integers(); n > 0 {
+			r.i += n + 2
+			return node{kind: vector, at: at, flat: true, text: r.data[at+1 : at+1+n]}, nil
+		}
 		return r.items(vector, ']', 1)
 	case '(':
 		return r.items(vector, ')', 1)
@@ -216,6 +223,40 @@ func (r *nodeReader) items(kind nodeKind, end byte, n int) (node, error) {
 	r.stack = r.stack[:first]
 	r.depth--
 	return out, nil
+}
+
+// integers is the length of the text in the vector at r.i, and 0 if that is to be read item by item. Reads of
+// lists are most of a history. An item of a node takes many times the bytes of its text.
+func (r *nodeReader) integers() int {
+	if !r.flat {
+		return 0
+	}
+	text := r.data[r.i+1:]
+	n, before := 0, byte(' ')
+	for i, c := range text {
+		switch {
+		case c-'0' <= 9:
+			if before == ' ' || before == '-' {
+				n++
+				if c == '0' && i+1 < len(text) && text[i+1]-'0' <= 9 {
+					return 0 // no number of JSON
+				}
+			}
+			before = c
+		case c == ' ' || c == ',':
+			if before == '-' {
+				return 0
+			}
+			before = ' '
+		case c == '-' && before == ' ':
+			before = c
+		case c == ']' && before != '-' && n >= flatLeast:
+			return i
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // tagged reads a set, or a value behind a tag that says nothing here.
@@ -427,6 +468,9 @@ func (n *node) appendJSON(dst []byte) []byte {
 		return append(dst, '}')
 	}
 	dst = append(dst, '[')
+	if n.flat {
+		dst = appendFlat(dst, n.text)
+	}
 	for i := range n.items {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -434,6 +478,23 @@ func (n *node) appendJSON(dst []byte) []byte {
 		dst = n.items[i].appendJSON(dst)
 	}
 	return append(dst, ']')
+}
+
+// appendFlat appends the items of a flat vector, with a comma between two.
+func appendFlat(dst, text []byte) []byte {
+	first, within := true, false
+	for _, c := range text {
+		if c == ' ' || c == ',' {
+			within = false
+			continue
+		}
+		if !within && !first {
+			dst = append(dst, ',')
+		}
+		first, within = false, true
+		dst = append(dst, c)
+	}
+	return dst
 }
 
 // name is n as the name of a key: the text of a number, a string or a word, or else the JSON of
