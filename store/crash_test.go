@@ -252,9 +252,7 @@ func TestCopyOfARunningStore(t *testing.T) {
 			continue
 		}
 		image := t.TempDir()
-		if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
+		copySparse(t, image, dir)
 		// The lock belongs to the folder and not to its content.
 		again := open(t, image, crashOptions)
 		if got := checkSteps(t, again); got != n {
@@ -292,11 +290,10 @@ func TestCutOffCommit(t *testing.T) {
 	for cut := last - 200; cut < last; cut += 8 {
 		cuts = append(cuts, cut)
 	}
+	files := imageOf(t, dir)
 	for _, cut := range cuts {
 		image := t.TempDir()
-		if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
+		files.write(t, image)
 		half := append(append([]byte{}, after[:cut]...), before[cut:]...)
 		if err := os.WriteFile(image+"/00001.mem", half, 0o600); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,9 +29,7 @@ func TestPool(t *testing.T) {
 		waitFor(t, "nothing is allocated for tables", func() bool { return !strings.Contains(z.Allocators(), "Builder") })
 	}
 	fill(s)
-	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copySparse(t, killed, dir)
 	logs, err := filepath.Glob(filepath.Join(killed, "*.mem"))
 	if err != nil || len(logs) == 0 {
 		t.Fatal(logs, err)

@@ -41,6 +41,7 @@ func (s *staleSession) Do(ctx context.Context, op *probe.Op) error {
 
 // A database that answers with what was there long ago is found out.
 func TestProbeOfStaleDatabase(t *testing.T) {
+	t.Parallel()
 	db, err := sqlite.OpenEpoch(t.Context(), filepath.Join(t.TempDir(), "x.db"), "e1")
 	if err != nil {
 		t.Fatal(err)

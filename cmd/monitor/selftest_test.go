@@ -14,6 +14,7 @@ import (
 )
 
 func TestSelfTestCommand(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	finds := true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 
 // A stream gets the records of a workload, all of them good; one that is not there is told.
 func TestWorkloadToStream(t *testing.T) {
+	t.Parallel()
 	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{
 		Dir: t.TempDir(), Port: -1, Stream: "TXNS", Subjects: []string{"txns.>"},
 	})

@@ -140,6 +140,7 @@ func TestStartByTimeAtALogThatHasExpired(t *testing.T) {
 }
 
 func TestRecordsExpireWhileReading(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)
 	put(t, k, "t", 0, "a")
@@ -161,6 +162,7 @@ func TestRecordsExpireWhileReading(t *testing.T) {
 }
 
 func TestTopicRecreated(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		old, new int
@@ -279,6 +281,7 @@ func TestHoleWithoutTheRightToReadThePolicyIsNoGap(t *testing.T) {
 }
 
 func TestBrokerRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	boot := func(port ...int) *kfake.Cluster {
 		opts := []kfake.Opt{kfake.NumBrokers(1), kfake.DataDir(dir), kfake.SeedTopics(2, "t")}
@@ -335,6 +338,7 @@ func TestBrokerRestart(t *testing.T) {
 
 // A broker that hangs costs no more than a request's time.
 func TestHangingBroker(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)
 	var hung bool

@@ -110,6 +110,7 @@ func TestReadCommitted(t *testing.T) {
 }
 
 func TestTrailingMarkerIsPassed(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c, kgo.TransactionalID("a"))
 	transact(t, k, "t", true, "v")
@@ -132,6 +133,7 @@ func observe(c *kfake.Cluster, key kmsg.Key) *kfake.FaultHandle {
 }
 
 func TestOpenTransactionHoldsBackTheEnd(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c, kgo.TransactionalID("a"))
 	put(t, client(t, c), "t", 0, "before")
@@ -153,6 +155,7 @@ func TestOpenTransactionHoldsBackTheEnd(t *testing.T) {
 }
 
 func TestIdleIsTold(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	f := follow(t, options("t", c.ListenAddrs()...), nil)
 	f.until("the end", func() bool { return f.caughtUp["kafka:t/0"] })
@@ -199,6 +202,7 @@ func TestCancelIsQuick(t *testing.T) {
 
 // A receiver that does not take what is there stops the fetching.
 func TestBackPressure(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)
 	values := numbered("v", 1000)
@@ -261,6 +265,7 @@ func TestStart(t *testing.T) {
 }
 
 func TestNewPartitionIsReadFromItsBeginning(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)
 	put(t, k, "t", 0, "old")
@@ -295,6 +300,7 @@ func grow(t *testing.T, k *kgo.Client, topic string, partitions int32) {
 }
 
 func TestTopicThatComesLater(t *testing.T) {
+	t.Parallel()
 	c := fake(t)
 	o := options("t", c.ListenAddrs()...)
 	o.Start = FromEnd // whatever a topic made after us holds is new
@@ -326,6 +332,7 @@ func create(t *testing.T, k *kgo.Client, topic string, partitions int32) {
 }
 
 func TestRefusedLoginEndsTheSource(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"), kfake.EnableSASL(), kfake.Superuser(broker.Plain, "alice", "right"))
 	refuse := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.SASLAuthenticate}, TopLevel: true, Err: kerr.SaslAuthenticationFailed, Count: -1})
 	o := options("t", c.ListenAddrs()...)
@@ -342,6 +349,7 @@ func TestRefusedLoginEndsTheSource(t *testing.T) {
 
 // Once it has worked, a refused login may be an outage of the broker's users.
 func TestLoginRefusedLaterIsAProblem(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"), kfake.EnableSASL(), kfake.Superuser(broker.Plain, "alice", "right"))
 	o := options("t", c.ListenAddrs()...)
 	o.Broker.Mechanism, o.Broker.User, o.Broker.Password = broker.Plain, "alice", "right"
@@ -373,6 +381,7 @@ func TestMissingFileEndsTheSource(t *testing.T) {
 
 // A batch whose checksum is wrong is not delivered.
 func TestCorruptBatchIsNotDelivered(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)
 	put(t, k, "t", 0, "value")

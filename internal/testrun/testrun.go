@@ -19,7 +19,7 @@ import (
 const (
 	Setting   = "ISOWATCH_SIM"
 	InFull    = "long"
-	shortForm = 5
+	shortForm = 8
 	shortest  = 5
 )
 
