@@ -443,11 +443,19 @@ func (s *registers) intermediateRead(v, n, op uint32) {
 	if s.versions[v].flags&overwrittenByWriter == 0 || w == n || w == 0 {
 		return
 	}
+	if s.stoodBefore(v, w, n) {
+		return
+	}
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if x := &s.writes[id]; x.txn == w && x.intermediate {
 			s.anomaly(Anomaly{Kind: G1b, A: n, B: w, Version: v, OpA: op, Certain: true})
 		}
 	}
+}
+
+// stoodBefore says whether v is an element of a set, and n may have found it there before w added it.
+func (s *registers) stoodBefore(v, w, n uint32) bool {
+	return s.keys[s.versions[v].key].flags&element != 0 && s.signs.stood.before(&s.causes, v, w, n, false)
 }
 
 // EachIntermediateRead calls fn with what [State] reports of reads of v, a register's
@@ -461,7 +469,7 @@ func (s *registers) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
 		return
 	}
 	for r := x.readers; r != 0; r = s.olderReader(r) {
-		if n := s.readers[r].txn; n != x.writer {
+		if n := s.readers[r].txn; n != x.writer && !s.stoodBefore(v, x.writer, n) {
 			fn(Anomaly{Kind: G1b, A: n, B: x.writer, Version: v, OpA: s.readers[r].op, Certain: true})
 		}
 	}

@@ -109,8 +109,8 @@ func (x *stand) since(value uint64) int64 {
 }
 
 // before says whether reader, who read v, may have found its value there before writer wrote
-// it. Both ran at one time, as far as the clocks and their session show. A version that its
-// writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
+// it. Both ran at one time, as far as the clocks and their session show. A version of a register that
+// its writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
 // ran at one time by their records. So the write that replaced v may come before it, and
 // nothing is known of v.
 func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
@@ -123,7 +123,7 @@ func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 		return false
 	}
 	id := s.writeOf(writer, v)
-	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
+	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate && s.keys[s.versions[v].key].flags&element == 0 {
 		return false
 	}
 	if replaced && s.mayTryAgain(writer) {

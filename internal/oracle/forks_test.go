@@ -11,7 +11,7 @@ import (
 // same at every level. Without strays the store keeps its promise.
 func TestForksAgree(t *testing.T) {
 	said := map[string]int{}
-	for i := range testrun.Count(1000) {
+	for i := range testrun.Count(1600) {
 		rng := rand.New(rand.NewPCG(uint64(i), 91))
 		serial, stray := i%2 == 1, []float64{0, 0.3}[i/2%2]
 		h := Forks(rng, 5+rng.IntN(2), serial, stray)

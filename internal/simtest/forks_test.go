@@ -25,7 +25,7 @@ func limited(l oracle.Level) bool {
 func TestForks(t *testing.T) {
 	t.Parallel()
 	said := map[string]int{}
-	for i := range seeds(t, 1200) {
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		h := oracle.Forks(rng, 5+rng.IntN(12), i%2 == 1, []float64{0, 0, 0.05, 0.3}[i/2%4])
 		perm := rng.Perm(len(h))
