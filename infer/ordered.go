@@ -201,9 +201,7 @@ func (s *orders) writesFollow(v, q uint32) {
 	if s.otherRow(v, q) {
 		label = OtherRow
 	}
-	if from, to := s.versions[v].writer, s.versions[q].writer; !s.partial.settled[[2]uint32{from, to}] {
-		s.edge(from, to, label, q, 0)
-	}
+	s.edgeAgain(s.versions[v].writer, s.versions[q].writer, label, q)
 }
 
 // readersPrecede gives the edges to the writer of q from the readers of the versions from one

@@ -121,7 +121,7 @@ func (s *lists) lacksOlder(n, v uint32) bool {
 // beside says whether t began before n ended, or just then: in n's session, or by their clocks, whatever the drift.
 func (s *lists) beside(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
-	if x.session != 0 && x.session == y.session {
+	if x.oneSession(y) {
 		return x.flags&y.flags&(hasSeq|hasTimes) != 0 && !s.apart(n, t)
 	}
 	return x.flags&y.flags&hasTimes != 0 && y.start <= x.end
@@ -132,7 +132,7 @@ func (s *lists) beside(n, t uint32) bool {
 func (s *lists) apart(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
 	timed := x.flags&y.flags&hasTimes != 0
-	if x.session != 0 && x.session == y.session {
+	if x.oneSession(y) {
 		if x.flags&y.flags&hasSeq != 0 {
 			return x.seq < y.seq
 		}

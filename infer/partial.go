@@ -43,6 +43,10 @@ type partial struct {
 	// settled are edges to the writers of k's versions that have retired, by both transactions. They
 	// were given, and are concluded again: see orderAgain. No state.
 	settled map[[2]uint32]bool
+	// again are edges that orderAgain gave to writers that have retired, by both transactions, for the
+	// step in work. No state.
+	again map[[2]uint32]bool
+	redo  bool // orderAgain is at work
 }
 
 // at is the entry i of a list of numbers that grows as needed.
@@ -99,6 +103,27 @@ func (s *orders) precede(a, b uint32, label Label) {
 	s.readersBefore(from, to)
 }
 
+// edgeAgain gives an edge, and notes it if orderAgain concludes it to a writer that has retired.
+func (s *orders) edgeAgain(from, to uint32, label Label, v uint32) {
+	p := &s.partial
+	if p.settled[[2]uint32{from, to}] {
+		return
+	}
+	if p.redo && from != 0 && s.txns[to].flags&retired != 0 {
+		if p.again == nil {
+			p.again = map[[2]uint32]bool{}
+		}
+		p.again[[2]uint32{from, to}] = true
+	}
+	s.edge(from, to, label, v, 0)
+}
+
+// OrderedAgain says whether e was concluded in this step, when e.To had retired, since visits between
+// the two have left memory or are void. It led over those before, or is not known.
+func (s *orders) OrderedAgain(e *Edge) bool {
+	return e.Label&(WW|RW) != 0 && s.partial.again[[2]uint32{e.From, e.To}]
+}
+
 // readersBefore gives the edges from the readers of the one version to the writer of the other,
 // which comes later.
 func (s *orders) readersBefore(from, to uint32) {
@@ -107,8 +132,8 @@ func (s *orders) readersBefore(from, to uint32) {
 		return
 	}
 	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
-		if n := s.readers[r].txn; s.readers[r].saw() && !s.partial.settled[[2]uint32{n, w}] {
-			s.edge(n, w, RW, to, 0)
+		if s.readers[r].saw() {
+			s.edgeAgain(s.readers[r].txn, w, RW, to)
 		}
 	}
 }
@@ -159,7 +184,8 @@ func (s *orders) sawPartly(v, n uint32) {
 // place now.
 func (s *orders) orderAgain(k uint32) {
 	s.dropPrecedences(k, true)
-	defer func() { s.partial.settled = nil }()
+	s.partial.redo = true
+	defer func() { s.partial.settled, s.partial.redo = nil, false }()
 	first := *at(&s.partial.ofKey, k)
 	for first != 0 && s.partial.visits[first].earlier != 0 {
 		first = s.partial.visits[first].earlier

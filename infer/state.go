@@ -412,6 +412,7 @@ func (s *ledger) release(t uint32) {
 // begin starts a step: what the last one handed out may go now.
 func (s *registers) begin(out *Out) {
 	s.out = out
+	clear(s.partial.again)
 	for len(s.held) > 0 {
 		n := s.held[len(s.held)-1]
 		s.held = s.held[:len(s.held)-1]

@@ -153,10 +153,16 @@ func (x stood) readFrom(s *causes, v, n uint32, label Label) {
 	s.edge(w, n, label, v, 0)
 }
 
+// oneSession says whether both are live members of one session. The number of a session is used again
+// when all of it has retired, and a member that was on disk has none.
+func (x *txn) oneSession(y *txn) bool {
+	return x.session != 0 && x.session == y.session && (x.flags|y.flags)&retired == 0
+}
+
 // beforeInSession says whether w comes before r in one session: by seq, or by the client's own clock
-// where there is none. The number of a session is used again when all of it has retired.
+// where there is none.
 func beforeInSession(w, r *txn) bool {
-	if w.session == 0 || w.session != r.session || (w.flags|r.flags)&retired != 0 {
+	if !w.oneSession(r) {
 		return false
 	}
 	if w.flags&r.flags&hasSeq != 0 {

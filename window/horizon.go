@@ -85,6 +85,10 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
+	if s.infer.OrderedAgain(e) { // its order held before by visits that are gone, or is undecided
+		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
+		return
+	}
 	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return

@@ -81,6 +81,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 3719, false, true)                                                        // a commit was told late, behind the next transaction of its session
 	anyStream(t, 51731, false, true)                                                       // a commit timestamp placed readers before several versions, and its writer is none: see versions.txt
 	anyStream(t, 5058, false, true)                                                        // an order by commit timestamps, and a second writer
+	anyStream(t, 510473, false, true, (*anyStore).tellLate)                                // an order by visits was concluded again, when those between had left memory
 	for _, seed := range []int{743, 972, 1154, 2179, 4139, 5337, 7006, 8283, 5713, 7650} { // see window.txt, lists-unseen.txt, cause.txt, signs.txt, versions.txt; the last two: an element was added unseen
 		anyStream(t, seed, false, true, (*anyStore).tellLate)
 	}

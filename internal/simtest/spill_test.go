@@ -295,38 +295,50 @@ func TestSpillLevels(t *testing.T) {
 	t.Parallel()
 	var most infer.SpillSizes
 	for i := range twinSeeds(t, 400) {
-		rng := rand.New(rand.NewPCG(uint64(i), 35))
-		opt := spillOptions(i)
-		if i%4 == 0 {
-			opt = blind()
-			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
-		}
-		h := oracle.Random(rng, opt)
-		cfg := windowed(rng)
-		cfg.Levels = randomLevels(rng)
-		if rng.IntN(4) == 0 {
-			cfg.LiveCap = 2 + rng.IntN(4)
-		}
-		var turns []turn
-		for range 1 + rng.IntN(3) {
-			turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
-		}
-		perm := arrival(rng, len(h))
-		seed := rng.Uint64()
-		fails := func(h oracle.History, perm []int) string {
-			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 36)), &most, turns...)
-		}
-		if why := fails(h, perm); why != "" {
-			for _, x := range turns {
-				t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
-			}
-			t.Logf("at first: %v", isolation.LevelNames(cfg.Levels))
-			report(t, i, h, perm, why, fails)
-		}
+		spillLevels(t, i, &most)
 	}
 	if enough(t, 400) && (most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0) {
 		t.Errorf("not everything was out, or nothing came back: %+v", most)
 	}
+}
+
+func spillLevels(t *testing.T, i int, most *infer.SpillSizes) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(i), 35))
+	opt := spillOptions(i)
+	if i%4 == 0 {
+		opt = blind()
+		opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+	}
+	h := oracle.Random(rng, opt)
+	cfg := windowed(rng)
+	cfg.Levels = randomLevels(rng)
+	if rng.IntN(4) == 0 {
+		cfg.LiveCap = 2 + rng.IntN(4)
+	}
+	var turns []turn
+	for range 1 + rng.IntN(3) {
+		turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
+	}
+	perm := arrival(rng, len(h))
+	seed := rng.Uint64()
+	fails := func(h oracle.History, perm []int) string {
+		return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 36)), most, turns...)
+	}
+	if why := fails(h, perm); why != "" {
+		for _, x := range turns {
+			t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
+		}
+		t.Logf("at first: %v", isolation.LevelNames(cfg.Levels))
+		report(t, i, h, perm, why, fails)
+	}
+}
+
+// TestSpillAgain: histories that differed once, of causes that no scenario has.
+func TestSpillAgain(t *testing.T) {
+	t.Parallel()
+	var most infer.SpillSizes
+	spillLevels(t, 7001578, &most) // the number of a session was used again
 }
 
 // TestSpillBlind is TestSpill over keys whose order nobody saw: what the frozen order left
