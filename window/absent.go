@@ -68,11 +68,11 @@ func (m *Machine) triesWeak(i int) bool {
 	})
 }
 
-// tryAbsent says whether those who wrote what x is of have no order at l, and reports it.
+// tryAbsent says whether those who wrote what x is of have no order at l, and reports it. If they
+// have one, the writers of what they read are tried beside them.
 func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
-	k := m.infer.KeyOfVersion(x.version)
 	txns := []uint32{x.reader}
-	m.infer.EachUser(k, func(n uint32) {
+	m.infer.EachUser(m.infer.KeyOfVersion(x.version), func(n uint32) {
 		if len(txns) <= maxUsers && !slices.Contains(txns, n) {
 			txns = append(txns, n)
 		}
@@ -80,6 +80,34 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	if len(txns) > maxUsers {
 		return false
 	}
+	if m.hasNoOrderAbout(l, x, txns) {
+		return true
+	}
+	more := m.readFrom(x, txns)
+	return len(more) > len(txns) && m.hasNoOrderAbout(l, x, more)
+}
+
+// readFrom are txns with the writers of what they read, and of what these read. They are txns alone
+// where these are too many. Only who ended long enough ago is added: each may have found
+// nothing too.
+func (m *Machine) readFrom(x absentRead, txns []uint32) []uint32 {
+	all := slices.Clone(txns)
+	for i := 0; i < len(all) && len(all) <= maxUsers; i++ {
+		m.infer.SureReads(all[i], func(_, w uint32) {
+			if w != 0 && !slices.Contains(all, w) && m.infer.FoundKnown(x.version, w, m.clock.watermark) {
+				all = append(all, w)
+			}
+		})
+	}
+	if len(all) > maxUsers {
+		return txns
+	}
+	return all
+}
+
+// hasNoOrderAbout says whether txns have no order at l, where nobody else wrote the key that x is
+// of, and reports it.
+func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32) bool {
 	m.byArrival(txns[1:])
 	f := &openFinding{level: l, versions: []uint32{x.version}}
 	key := m.infer.Key(x.version)
