@@ -62,8 +62,26 @@
     }
   };
 
+  // A link into what is folded opens it. Most browsers do so by themselves, and leave the focus behind.
+  const reveal = (hash) => {
+    let to = null;
+    try { to = document.getElementById(decodeURIComponent(hash.slice(1))); } catch { return; } // no address of ours
+    const folded = to?.closest("details:not([open])");
+    if (folded) {
+      folded.open = true;
+      to.scrollIntoView();
+    }
+    to?.focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (e) => {
+    const link = e.target.closest?.('svg a[href^="#"]');
+    if (link) setTimeout(() => reveal(link.getAttribute("href")));
+  });
+  addEventListener("hashchange", () => reveal(location.hash));
+
   localTimes(document);
   zooms(document);
+  if (location.hash) reveal(location.hash);
 
   // A renewed page changes only the nodes that differ. What is open, focused, selected or typed stays.
   const main = document.querySelector("main[data-events]");

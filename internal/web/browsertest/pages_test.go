@@ -111,6 +111,10 @@ func TestPages(t *testing.T) {
 		b.t = t
 		b.walk(s, byAnomaly["lost-update"])
 	})
+	t.Run("each arrow opens its evidence", func(t *testing.T) {
+		b.t = t
+		b.edges(s, byAnomaly["lost-update"], nine)
+	})
 	t.Run("seven and more on a phone", func(t *testing.T) {
 		b.t = t
 		b.do("nine", chromedp.EmulateViewport(360, 900), chromedp.Navigate(s.url+"/findings/"+nine.ID), chromedp.WaitReady("figure.graph svg"))
