@@ -1,18 +1,30 @@
 "use strict";
 // Pages work without this script. It adds local times, zoom, and what changes meanwhile.
 (() => {
-  // Each time is told in UTC. Its title, and a text behind it, tell it where the reader is.
+  // The time where the reader is, to a millisecond. The date stands before it where it is another one than in UTC.
+  const localOf = (at) => {
+    const pad = (n, w) => String(n).padStart(w, "0");
+    const date = `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} `;
+    const time = `${pad(at.getHours(), 2)}:${pad(at.getMinutes(), 2)}:${pad(at.getSeconds(), 2)}.${pad(at.getMilliseconds(), 3)}`;
+    return { full: date + time, brief: at.toISOString().startsWith(date.trim()) ? time : date + time };
+  };
+
+  // Each time is told in UTC. Its title, and a text behind it, tell it where the reader is. The axis of a timeline
+  // has a line for it.
   const localTimes = (root) => {
+    for (const t of root.querySelectorAll("text[data-local]:empty")) {
+      const at = new Date(t.dataset.local);
+      if (!isNaN(at) && at.getTimezoneOffset() !== 0) t.textContent = `      = ${localOf(at).brief} local`;
+    }
     for (const t of root.querySelectorAll("time[datetime]:not([title])")) {
       const at = new Date(t.getAttribute("datetime"));
       if (isNaN(at)) continue;
-      const pad = (n, w) => String(n).padStart(w, "0");
-      const local = `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} ${pad(at.getHours(), 2)}:${pad(at.getMinutes(), 2)}:${pad(at.getSeconds(), 2)}.${pad(at.getMilliseconds(), 3)}`;
-      t.title = `${local} local time`;
+      const local = localOf(at);
+      t.title = `${local.full} local time`;
       if (at.getTimezoneOffset() !== 0 && !t.closest("summary")) {
         const also = document.createElement("span");
         also.className = "soft local";
-        also.textContent = ` = ${local} local`;
+        also.textContent = ` = ${local.brief} local`;
         t.after(also);
       }
     }
