@@ -178,9 +178,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 			end = x.Watermark
 		}
 		long := int64(span) / web.Parts
-		if end == now.UnixNano() {
-			view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
-		}
+		view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
 		parts, all = a.strips.of(x.Source, end, long, deadline, a.options.Now)
 	}
 	levels := []string{expect}

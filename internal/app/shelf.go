@@ -266,7 +266,7 @@ func (s *shelf) asked(q *web.Query) catalog.Query {
 	return catalog.Query{
 		Source: q.Source, Except: config.SelfTestSource, Anomaly: q.Anomaly, Kind: q.Kind, State: q.State, Expected: q.Expected,
 		Acknowledged: q.Acknowledged, Silenced: q.Silenced, Endpoint: q.Endpoint, Name: q.Name, Group: q.Group, Text: q.Text,
-		From: q.From, To: q.To, Now: s.now().UnixNano(),
+		From: q.From, To: q.To, EndedFrom: q.EndedFrom, EndedTo: q.EndedTo, Refutes: q.Refutes, Now: s.now().UnixNano(),
 	}
 }
 

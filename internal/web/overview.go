@@ -47,7 +47,7 @@ type Source struct {
 	Live         int
 	PerMillion   []Rate
 	Levels       []Level       // the expected one first
-	Strips       time.Time     // when the strips begin; zero: they are not of the time that findings have
+	Strips       time.Time     // when the strips begin, by the time of the records; zero: these have none
 	Closes       time.Duration // so long after a stretch of time its verdict comes, at least
 }
 
@@ -269,10 +269,11 @@ func (r sourceRow) Late() string {
 	return r.Closes.String()
 }
 
-// Strip is the strip of a level, with links to the findings of what is violated.
+// Strip is the strip of a level. A violated stretch leads to its findings: they refute the
+// level, and a transaction of theirs ended then.
 func (r sourceRow) Strip(l *Level) template.HTML {
 	link := func(from, to time.Time) string {
-		return listOf(r.Base, url.Values{"source": {r.Name}}, from, to.Add(r.Closes+r.part))
+		return listOf(r.Base, url.Values{"source": {r.Name}, "refutes": {l.Name}}, "ended-", from, to)
 	}
 	return l.strip(r.Strips, r.part, link)
 }

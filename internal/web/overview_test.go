@@ -48,8 +48,8 @@ func TestOverview(t *testing.T) {
 		`<a href="/findings?anomaly=G2-item">`: 1, "Older parts of the strips are still being read": 1, `href="/findings/1f"`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
-		`<a href="/list?from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                   2,
-		`<a href="/list?from=2026-11-20T18%3A03%3A00Z&amp;source=source-0&amp;to=2026-11-20T18%3A06%3A35Z" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
+		`<a href="/list?from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                                        2,
+		`<a href="/list?ended-from=2026-11-20T18%3A03%3A00Z&amp;ended-to=2026-11-20T18%3A04%3A00Z&amp;refutes=serializable&amp;source=source-0" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
 	} {
 		if got := strings.Count(body, want); got != n {
 			t.Errorf("%d times %s, want %d", got, want, n)
