@@ -69,7 +69,7 @@ func (a *App) sampleRates(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
-	a.rates, a.strips = &rates{}, newStrips(engine.Reader{Store: a.store})
+	a.rates = &rates{}
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {

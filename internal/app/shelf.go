@@ -234,6 +234,7 @@ func (s *shelf) run(ctx context.Context) {
 }
 
 func (a *App) makeShelf(context.Context) error {
+	a.strips = newStrips(engine.Reader{Store: a.store})
 	a.shelf = newShelf(engine.Reader{Store: a.store}, a.budget.catalog, a.options.Now, a.log)
 	return a.makeHiding()
 }

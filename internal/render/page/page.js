@@ -177,7 +177,7 @@
       }
     } catch { /* the service is away: the next event renews */ }
     busy = false;
-    if (again) { again = false; setTimeout(renew, 1000); }
+    if (again || document.querySelector("[data-again]")) { again = false; setTimeout(renew, 1000); } // a part is still being read
   };
   let live = "", events = null;
   const tell = () => {
