@@ -215,6 +215,8 @@ func remedyOf(dir string, err error) string {
 		return fmt.Sprintf("\nMove %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
 		return "\nStop the other process, or name another folder with --data."
+	case errors.Is(err, store.ErrOlder):
+		return "\n" + throughReleases(dir)
 	case errors.Is(err, store.ErrFormat):
 		return fmt.Sprintf("\nRun %s, or name another folder with --data.", writerOf(dir))
 	case errors.Is(err, fs.ErrPermission):
