@@ -122,7 +122,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	}
 	for _, i := range a.inputs {
 		h := i.health()
-		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched})
+		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched, Patterns: h.patterns})
 	}
 	return o
 }
@@ -148,6 +148,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
+		Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
 	}
 	if n == 0 && view.Reason == "" {
 		view.Reason = "no record of it has come yet"

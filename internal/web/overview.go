@@ -44,6 +44,7 @@ type Source struct {
 	Rate         float64 // transactions a second, in the last minute; negative: not known yet
 	Lag          time.Duration
 	Timed        bool // it has a lag
+	Unmarked     bool // its records have times, and its watermark has not begun: an input has not answered yet
 	Live         int
 	PerMillion   []Rate
 	Levels       []Level       // the expected one first
@@ -84,6 +85,15 @@ type Input struct {
 	CaughtUp bool
 	Troubles []string
 	Waits    []string // patterns that match no file
+	Patterns int      // all of them
+}
+
+// Partly says how many patterns match no file, where others do.
+func (i *Input) Partly() string {
+	if len(i.Waits) == 0 || len(i.Waits) >= i.Patterns {
+		return ""
+	}
+	return fmt.Sprintf("? %d of %d patterns: no file matches", len(i.Waits), i.Patterns)
 }
 
 //go:embed overview.html
@@ -247,7 +257,13 @@ func (r sourceRow) PerSecond() string {
 
 // Behind is the lag in words.
 func (r sourceRow) Behind() string {
-	if !r.Timed {
+	switch {
+	case r.Timed:
+	case r.Unmarked:
+		return "waits until each input has answered"
+	case r.Transactions == 0:
+		return "no record yet"
+	default:
 		return "records without times"
 	}
 	return r.Lag.Round(100*time.Millisecond).String() + " behind"
