@@ -46,7 +46,7 @@ type input struct {
 	behind   map[string]bool   // partitions not read to their end
 	looked   bool              // the end of one was seen
 	lastTime int64             // the broker's time of the latest message, ns
-	// unmatched are those of its patterns that match no file.
+	// unmatched are patterns that match no file, of so many.
 	unmatched []string
 	patterns  int
 }

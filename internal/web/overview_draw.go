@@ -134,7 +134,7 @@ func (p *overviewPage) Legend() (all []struct {
 
 // Widths of a chart, for a page with room and for one of 360 px, and the room above and below the bars.
 const (
-	wideChart, narrowChart = 720, 330
+	wideChart, narrowChart = 1120, 330
 	chartAbove, chartBelow = 16, 18
 )
 

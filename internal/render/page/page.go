@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,15 @@ var Script string
 
 // Templates have the parts of a finding: "head", "about", "proof", "advice", "finding". The caller may add to its copy.
 func Templates() *template.Template {
-	return template.Must(template.New("").Parse(findingText))
+	return template.Must(template.New("").Funcs(template.FuncMap{"linked": linked}).Parse(findingText))
+}
+
+// address is one in a text, with its marks escaped.
+var address = regexp.MustCompile(`&lt;(https://[-A-Za-z0-9._~/#%]+)&gt;`)
+
+// linked is a text with links for the addresses in it, which stand between < and >.
+func linked(text string) template.HTML {
+	return template.HTML(address.ReplaceAllString(template.HTMLEscapeString(text), `<a href="$1" rel="noreferrer">$1</a>`))
 }
 
 // Options say how a finding is shown. The zero value is for a report.

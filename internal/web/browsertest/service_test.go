@@ -73,13 +73,13 @@ func start(t *testing.T, args ...string) *service { return startAs(t, "", "", ar
 // startAs starts a monitor whose pages ask for a login, unless user is "".
 func startAs(t *testing.T, user, password string, args ...string) *service {
 	t.Helper()
-	return launch(t, user, password, append([]string{"--stdin", "--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms",
+	return launch(t, "", user, password, append([]string{"--stdin", "--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms",
 		"--window", "1s", "--self-test", "0", "--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,clock-drift=0s",
 	}, args...)...)
 }
 
-// launch starts a monitor with these arguments.
-func launch(t *testing.T, user, password string, args ...string) *service {
+// launch starts a monitor with these arguments, in a folder.
+func launch(t *testing.T, dir, user, password string, args ...string) *service {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +89,7 @@ func launch(t *testing.T, user, password string, args ...string) *service {
 	l.Close()
 	s := &service{url: "http://" + addr, user: user, password: password, errs: &bytes.Buffer{}}
 	cmd := exec.Command(build(t), append([]string{"run", "--http", addr, "--data", filepath.Join(t.TempDir(), "data")}, args...)...)
-	cmd.Stderr = s.errs
+	cmd.Dir, cmd.Stderr = dir, s.errs
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
