@@ -74,16 +74,15 @@
     }
   };
 
-  // A link into what is folded opens it. Most browsers do so by themselves, and leave the focus behind.
+  // A link into what is folded opens it, and takes the focus there. Newer browsers do so by themselves.
   const reveal = (hash) => {
     let to = null;
     try { to = document.getElementById(decodeURIComponent(hash.slice(1))); } catch { return; } // no address of ours
     const folded = to?.closest("details:not([open])");
-    if (folded) {
-      folded.open = true;
-      to.scrollIntoView();
-    }
-    to?.focus({ preventScroll: true });
+    if (!folded) return;
+    folded.open = true;
+    to.scrollIntoView();
+    to.focus({ preventScroll: true });
   };
   document.addEventListener("click", (e) => {
     const link = e.target.closest?.('svg a[href^="#"]');
