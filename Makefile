@@ -78,7 +78,7 @@ bench-growth:
 
 # What the whole service takes at low rates, its latency at higher ones with the distribution of the
 # stages of steps, and a restart with a million live transactions. ISOWATCH_DURING=20s is how long
-# each rate lasts; ISOWATCH_MONITOR names another build.
+# each rate lasts; ISOWATCH_MONITOR names another build; ISOWATCH_RATE_MEMORY=717MiB is the service's --memory.
 bench-rate:
 	go test -v -run '^$$' -bench Rate -benchtime 1x -timeout 1h ./internal/bench
 

@@ -61,6 +61,10 @@ func (s *Store) checkFormat() error {
 	if string(have) == format {
 		return nil
 	}
+	var earlier, own int
+	if _, err := fmt.Sscanf(string(have)+" "+format, "isowatch-store %d isowatch-store %d", &earlier, &own); err == nil && earlier < own {
+		return fmt.Errorf("%w: %w: %q, this version reads %q", ErrFormat, ErrOlder, have, format)
+	}
 	if have != nil {
 		return fmt.Errorf("%w: %q, this version reads %q", ErrFormat, have, format)
 	}

@@ -44,6 +44,8 @@ var (
 	ErrTooBig = errors.New("commit is too big")
 	// ErrFormat: the folder holds something that this version cannot read.
 	ErrFormat = errors.New("unknown store format")
+	// ErrOlder comes with ErrFormat: the layout is one that a release before has read.
+	ErrOlder = errors.New("an older layout")
 	// ErrEmpty: nothing was written to the folder yet, as when its first writer was killed
 	// while it opened it. Only a read-only Open returns it.
 	ErrEmpty = errors.New("store holds nothing yet")

@@ -26,6 +26,9 @@ const (
 // ErrLayout: another version of the program wrote the state, in a layout that this one does not read.
 var ErrLayout = errors.New("unknown layout")
 
+// ErrOlder is an [ErrLayout]: a release before has read the layout.
+var ErrOlder = fmt.Errorf("%w, an older one", ErrLayout)
+
 // stateLayout is the beginning of a snapshot.
 type stateLayout struct {
 	Layout int      `json:"layout"`
@@ -49,9 +52,12 @@ func (m *Machine) readLayout(r *flat.Reader) error {
 	var text []byte
 	var l stateLayout
 	if flat.Read(r, "layout", &text); r.Err != nil || json.Unmarshal(text, &l) != nil {
-		return fmt.Errorf("%w: snapshot of an earlier layout than %d, the first that this program reads", ErrLayout, oldestLayout)
+		return fmt.Errorf("%w: snapshot of an earlier layout than %d, the first that this program reads", ErrOlder, oldestLayout)
 	}
-	if l.Layout < oldestLayout || l.Layout > layoutNumber {
+	if l.Layout < oldestLayout {
+		return fmt.Errorf("%w: snapshot of layout %d, this program reads %d to %d", ErrOlder, l.Layout, oldestLayout, layoutNumber)
+	}
+	if l.Layout > layoutNumber {
 		return fmt.Errorf("%w: snapshot of layout %d, this program reads %d to %d", ErrLayout, l.Layout, oldestLayout, layoutNumber)
 	}
 	if order := flat.ByteOrder(); l.Order != order {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ const selfTestMetric = "isowatch_self_test_last_success_timestamp_seconds"
 // asking is how a service is asked.
 type asking struct {
 	patience         time.Duration
+	configs          []string // files, one for each service or none
 	user             string
 	password, token  string // files
 	authority        string // file
@@ -34,12 +34,15 @@ func selfTestCommand(t *terminal) *cobra.Command {
 	a := asking{patience: 5 * time.Minute}
 	c := &cobra.Command{
 		Use:   "self-test URL...",
-		Short: "Wait until running services find an anomaly that they plant",
+		Short: "Wait until running services find an anomaly that is planted",
 		Long: "Self-test waits until each of the services plants another anomaly and finds it. URL is the address of its pages. The services need\n" +
 			"--self-test. With 'self-test: 1m' this takes a minute at most.\n\n" +
+			"With --config, the anomaly takes the way of an application's records. Self-test publishes it to each NATS stream that the file\n" +
+			"names, and to the first topic of each Kafka input. Then it looks for the finding on the pages. The records are of the source\n" +
+			"isowatch-self-test, so no alert is sent. A service without such an input is asked as before.\n\n" +
 			"Exit codes: 0 all found theirs, 1 one did not within --patience. 130 interrupted. 254 wrong usage, a service without --self-test,\n" +
 			"or one that refuses the login.",
-		Example: "  monitor self-test http://127.0.0.1:8080",
+		Example: "  monitor self-test http://127.0.0.1:8080\n  monitor self-test --config isowatch.yaml http://127.0.0.1:8080",
 		Args:    arguments(1, -1),
 		RunE: func(c *cobra.Command, services []string) error {
 			if err := a.prepare(); err != nil {
@@ -47,8 +50,11 @@ func selfTestCommand(t *terminal) *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), a.patience)
 			defer cancel()
-			for _, service := range services {
-				err := a.await(ctx, service)
+			if len(a.configs) > 0 && len(a.configs) != len(services) {
+				return usagef("%d files of --config for %d services: want one for each, in their order", len(a.configs), len(services))
+			}
+			for i, service := range services {
+				said, err := a.look(ctx, i, service)
 				var refused usageError
 				switch {
 				case c.Context().Err() != nil:
@@ -59,18 +65,34 @@ func selfTestCommand(t *terminal) *cobra.Command {
 					t.fault(err.Error())
 					return exitError{exitViolated}
 				}
-				t.say("%s: it found the anomaly that it planted", printable(service))
+				t.say("%s: %s", printable(service), said)
 			}
 			return nil
 		},
 	}
 	f := c.Flags()
+	f.StringArrayVar(&a.configs, "config", nil, "configuration file of a service: publish the anomaly to its brokers. Once for each service, in their order")
 	f.DurationVar(&a.patience, "patience", a.patience, "how long to wait for all of them")
 	f.StringVar(&a.user, "user", "", "user of the pages")
 	f.StringVar(&a.password, "password-file", "", "file with the user's password")
 	f.StringVar(&a.token, "token-file", "", "file with the token of the pages")
 	f.StringVar(&a.authority, "ca-file", "", "PEM file of the authorities that sign the pages' certificate")
 	return c
+}
+
+// look returns when a service found an anomaly, and tells which.
+func (a *asking) look(ctx context.Context, i int, service string) (said string, err error) {
+	if len(a.configs) > 0 {
+		inputs, err := brokers(a.configs[i])
+		if err != nil {
+			return "", usageError{err}
+		}
+		if len(inputs) > 0 {
+			names, err := a.through(ctx, service, inputs)
+			return "it found the anomaly that was published to " + strings.Join(names, " and to "), err
+		}
+	}
+	return "it found the anomaly that it planted", a.await(ctx, service)
 }
 
 // prepare reads the files.
@@ -109,9 +131,9 @@ var errNoSelfTest = errors.New(`it has no self-test: start it with "self-test: 1
 
 // await returns when the service found an anomaly after one that it had found before.
 func (a *asking) await(ctx context.Context, service string) error {
-	u, err := url.Parse(service)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usagef("%q is not the address of a service: want http://HOST:PORT", printable(service))
+	u, err := address(service)
+	if err != nil {
+		return err
 	}
 	first := -1.0
 	for {
@@ -138,29 +160,12 @@ func (a *asking) await(ctx context.Context, service string) error {
 
 // lastFound is the metric of the service. A usageError will not mend itself.
 func (a *asking) lastFound(ctx context.Context, metrics string) (float64, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, nil)
+	answer, err := a.get(ctx, metrics)
 	if err != nil {
-		return 0, usageError{err}
+		return 0, err
 	}
-	switch {
-	case a.tokens != "":
-		r.Header.Set("Authorization", "Bearer "+a.tokens)
-	case a.user != "":
-		r.SetBasicAuth(a.user, a.passText)
-	}
-	answer, err := a.client.Do(r)
-	if err != nil {
-		return 0, fmt.Errorf("it does not answer: %w", err)
-	}
-	defer answer.Body.Close()
-	switch answer.StatusCode {
-	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return 0, usageError{fmt.Errorf("it refuses the login: %s", answer.Status)}
-	default:
-		return 0, fmt.Errorf("it answers %s", answer.Status)
-	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
+	defer answer.Close()
+	text, err := io.ReadAll(io.LimitReader(answer, 64<<20))
 	if err != nil {
 		return 0, fmt.Errorf("its metrics: %w", err)
 	}

@@ -37,6 +37,14 @@ func TestSelfTestCommand(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	tail, stream := filepath.Join(t.TempDir(), "tail.yaml"), filepath.Join(t.TempDir(), "nats.yaml")
+	for name, text := range map[string]string{
+		tail: "inputs:\n- tail: [/nowhere/*.jsonl]\n", stream: "inputs:\n- nats: {urls: [\"nats://127.0.0.1:1\"], stream: TXNS}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		args  []string
 		finds bool
@@ -48,6 +56,11 @@ func TestSelfTestCommand(t *testing.T) {
 		{[]string{server.URL, "--patience", "2500ms"}, false, exitViolated, "it did not find what it plants"},
 		{[]string{server.URL + "/locked"}, true, exitUsage, "refuses the login"},
 		{[]string{server.URL + "/without"}, true, exitUsage, "has no self-test"},
+		{[]string{server.URL, "--config", tail}, true, exitOK, "it found the anomaly that it planted"},
+		{[]string{server.URL, "--config", tail, "--config", tail}, true, exitUsage, "2 files of --config for 1 services"},
+		{[]string{server.URL, "--config", file}, true, exitUsage, "token"},
+		{[]string{server.URL + "/without", "--config", stream}, true, exitUsage, "has no self-test"},
+		{[]string{server.URL, "--config", stream, "--patience", "2s"}, true, exitViolated, "no server answers"},
 		{[]string{"localhost:8080"}, true, exitUsage, "want http://HOST:PORT"},
 	} {
 		finds = c.finds

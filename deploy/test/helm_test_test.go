@@ -13,33 +13,63 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestHelmTest runs the pod of "helm test" as a process, against a monitor with the chart's configuration:
-// it plants an anomaly and finds it. A monitor that plants nothing fails it.
+// TestHelmTest runs the pod of "helm test" as a process, against a monitor with the chart's configuration. It publishes
+// an anomaly to the broker, and finds it. Without a broker the monitor plants one. One that plants nothing has no test.
 func TestHelmTest(t *testing.T) {
-	all := objects(t, map[string]any{"selfTest": "5s", "tests": map[string]any{"args": []any{"--patience", "1m"}}})
-	monitor, dir, address := buildMonitor(t), t.TempDir(), freeAddress(t)
-	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte(find[*corev1.ConfigMap](t, all).Data["demo-isowatch-0.yaml"]), 0o600); err != nil {
+	monitor, port := buildMonitor(t), freeAddress(t)
+	_, number, _ := strings.Cut(port, ":")
+	broker := run(t, t.TempDir(), monitor, "run", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"), "--nats-port", number, "--output", "log")
+	if err := broker.Start(); err != nil {
 		t.Fatal(err)
 	}
-	service := run(t, dir, monitor, "run", "--config", config, "--data", filepath.Join(dir, "data"), "--http", address, "--nats-port", "0")
-	if err := service.Start(); err != nil {
-		t.Fatal(err)
-	}
-	args := slices.Clone(find[*corev1.Pod](t, all).Spec.Containers[0].Args)
-	if i := slices.Index(args, "http://demo-isowatch-0.demo-isowatch-pods.watch:8080"); i < 0 {
-		t.Fatalf("the pod asks nobody: %q", args)
-	} else {
-		args[i] = "http://" + address
-	}
-	if out, err := exec.Command(monitor, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), "found the anomaly") {
-		t.Errorf("%v\n%s", err, out)
+	nats := map[string]any{"inputs": []any{map[string]any{"nats": map[string]any{"urls": []any{"nats://" + port}, "stream": "ISOWATCH"}}}}
+	for said, values := range map[string]map[string]any{
+		"found the anomaly that was published to nats:ISOWATCH": {"selfTest": "2m", "config": nats},
+		"found the anomaly that it planted":                     {"selfTest": "5s"},
+	} {
+		values["tests"] = map[string]any{"args": []any{"--patience", "1m"}}
+		if out, err := helmTest(t, monitor, values).CombinedOutput(); err != nil || !strings.Contains(string(out), said) {
+			t.Errorf("%v, want %s\n%s", err, said, out)
+		}
 	}
 	for _, o := range objects(t, map[string]any{"selfTest": ""}) {
 		if _, ok := o.(*corev1.Pod); ok {
 			t.Error("a test of a monitor that plants nothing")
 		}
 	}
+	pod := find[*corev1.Pod](t, objects(t, map[string]any{"tests": map[string]any{"publish": false}}))
+	if slices.Contains(pod.Spec.Containers[0].Args, "--config") {
+		t.Errorf("it publishes, and should not: %q", pod.Spec.Containers[0].Args)
+	}
+}
+
+// helmTest starts a monitor with the chart's configuration, and is the command of the pod that tests it.
+func helmTest(t *testing.T, monitor string, values map[string]any) *exec.Cmd {
+	t.Helper()
+	all := objects(t, values)
+	dir, address := t.TempDir(), freeAddress(t)
+	config := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(config, []byte(find[*corev1.ConfigMap](t, all).Data["demo-isowatch-0.yaml"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", "--config", config, "--data", filepath.Join(dir, "data"), "--http", address}
+	if values["config"] == nil {
+		args = append(args, "--nats-port", "0")
+	}
+	if err := run(t, dir, append([]string{monitor}, args...)...).Start(); err != nil {
+		t.Fatal(err)
+	}
+	args = slices.Clone(find[*corev1.Pod](t, all).Spec.Containers[0].Args)
+	for asked, there := range map[string]string{
+		"http://demo-isowatch-0.demo-isowatch-pods.watch:8080": "http://" + address, "/etc/isowatch/config/demo-isowatch-0.yaml": config,
+	} {
+		i := slices.Index(args, asked)
+		if i < 0 {
+			t.Fatalf("the pod does not name %s: %q", asked, args)
+		}
+		args[i] = there
+	}
+	return exec.Command(monitor, args...)
 }
 
 // TestIngress: each shard is at a path of its own, at which its monitor expects to be: the alerts link there.

@@ -215,6 +215,8 @@ func remedyOf(dir string, err error) string {
 		return fmt.Sprintf("\nMove %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
 		return "\nStop the other process, or name another folder with --data."
+	case errors.Is(err, store.ErrOlder):
+		return "\n" + throughReleases(dir)
 	case errors.Is(err, store.ErrFormat):
 		return fmt.Sprintf("\nRun %s, or name another folder with --data.", writerOf(dir))
 	case errors.Is(err, fs.ErrPermission):
@@ -246,8 +248,8 @@ func (a *App) openEngine(ctx context.Context) error {
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
-		Changed: a.shelf.changed,
-		Faults:  a.path(faultsFolder), Hook: a.options.Hook,
+		Changed: a.shelf.changed, PaneWritten: a.strips.written,
+		Faults: a.path(faultsFolder), Hook: a.options.Hook,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {

@@ -46,8 +46,9 @@ type input struct {
 	behind   map[string]bool   // partitions not read to their end
 	looked   bool              // the end of one was seen
 	lastTime int64             // the broker's time of the latest message, ns
-	// unmatched are patterns that match no file.
+	// unmatched are patterns that match no file, of so many.
 	unmatched []string
+	patterns  int
 }
 
 // health of an input.
@@ -57,12 +58,13 @@ type health struct {
 	caughtUp  bool
 	lastTime  int64
 	unmatched []string
+	patterns  int
 }
 
 func (i *input) health() health {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime, i.unmatched}
+	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime, i.unmatched, i.patterns}
 }
 
 // run reads until ctx ends or the input does. It passes on every chunk that the source sent, unless
@@ -228,6 +230,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.tailed = append(a.tailed, in.Tail...)
 		made = a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
+		made.patterns = len(in.Tail)
 	case in.Probe != nil:
 		return a.openProbe(in.Probe)
 	case in.Stdin:

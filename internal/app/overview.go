@@ -69,7 +69,7 @@ func (a *App) sampleRates(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
-	a.rates, a.strips = &rates{}, newStrips(engine.Reader{Store: a.store})
+	a.rates = &rates{}
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -122,7 +122,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	}
 	for _, i := range a.inputs {
 		h := i.health()
-		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched})
+		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched, Patterns: h.patterns})
 	}
 	return o
 }
@@ -148,6 +148,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
+		Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
 	}
 	if n == 0 && view.Reason == "" {
 		view.Reason = "no record of it has come yet"
@@ -178,9 +179,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 			end = x.Watermark
 		}
 		long := int64(span) / web.Parts
-		if end == now.UnixNano() {
-			view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
-		}
+		view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
 		parts, all = a.strips.of(x.Source, end, long, deadline, a.options.Now)
 	}
 	levels := []string{expect}

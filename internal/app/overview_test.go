@@ -33,7 +33,7 @@ func TestRates(t *testing.T) {
 }
 
 // putPane stores a pane as the engine does (internal/engine/layout.go).
-func putPane(t *testing.T, st *store.Store, p *window.Pane) {
+func putPane(t testing.TB, st *store.Store, p *window.Pane) {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err == nil {
@@ -60,7 +60,7 @@ func TestInWork(t *testing.T) {
 	}
 }
 
-// A strip is the worst of its panes. What is old is read once, and what is not read in time is told.
+// A strip is the worst of its panes. They are read once, until one is written. What is not read in time is told.
 func TestStrips(t *testing.T) {
 	st, err := store.Open(t.TempDir(), store.Options{})
 	if err != nil {
@@ -92,14 +92,30 @@ func TestStrips(t *testing.T) {
 	if _, whole := s.of("orders", end, 2*minute, now().Add(-time.Second), now); whole {
 		t.Error("nothing was read in time, and it says that all was")
 	}
-	later := end + 2*amended
-	s.of("orders", later, 3*minute, now().Add(time.Second), now)
 	kept := len(s.cells)
-	if kept == 0 {
-		t.Fatal("what does not change is not kept")
+	if kept != web.Parts {
+		t.Fatalf("%d cells are kept", kept)
 	}
-	put(later-2*amended, "violated") // changes nothing: it was read
-	if _, whole := s.of("orders", later, 3*minute, now().Add(-time.Second), now); whole || len(s.cells) != kept {
-		t.Errorf("%v, %d kept, and %d before", whole, len(s.cells), kept)
+	again := func() string {
+		parts, whole := s.of("orders", end, minute, now().Add(-time.Second), now)
+		return fmt.Sprint(parts[59]["serializable"], parts[5]["serializable"], whole)
+	}
+	if got := again(); got != "2 0 true" {
+		t.Errorf("%s without reading", got)
+	}
+	put(start+59*minute+1, "violated")
+	s.written("orders", start+59*minute+1)
+	s.written("orders2", start+5*minute)
+	if got := again(); got != "0 0 false" || len(s.cells) != kept-1 {
+		t.Errorf("%s behind an amended pane, %d cells", got, len(s.cells))
+	}
+	if parts, whole := s.of("orders", end, minute, now().Add(time.Second), now); parts[59]["serializable"] != web.Violated || !whole {
+		t.Error("an amended pane is not read again")
+	}
+	for i := range maxAmended + 2 { // more than are noted
+		s.written("orders", start+int64(i))
+	}
+	if got := again(); got != "0 0 false" || len(s.cells) != 0 {
+		t.Errorf("%s behind many amended panes, %d cells", got, len(s.cells))
 	}
 }

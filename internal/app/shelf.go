@@ -234,6 +234,7 @@ func (s *shelf) run(ctx context.Context) {
 }
 
 func (a *App) makeShelf(context.Context) error {
+	a.strips = newStrips(engine.Reader{Store: a.store})
 	a.shelf = newShelf(engine.Reader{Store: a.store}, a.budget.catalog, a.options.Now, a.log)
 	return a.makeHiding()
 }
@@ -266,7 +267,7 @@ func (s *shelf) asked(q *web.Query) catalog.Query {
 	return catalog.Query{
 		Source: q.Source, Except: config.SelfTestSource, Anomaly: q.Anomaly, Kind: q.Kind, State: q.State, Expected: q.Expected,
 		Acknowledged: q.Acknowledged, Silenced: q.Silenced, Endpoint: q.Endpoint, Name: q.Name, Group: q.Group, Text: q.Text,
-		From: q.From, To: q.To, Now: s.now().UnixNano(),
+		From: q.From, To: q.To, EndedFrom: q.EndedFrom, EndedTo: q.EndedTo, Refutes: q.Refutes, Now: s.now().UnixNano(),
 	}
 }
 

@@ -14,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
 )
 
 // aFinding is one of about 3 KB, as a write skew of two transactions of six operations is stored:
@@ -41,10 +43,40 @@ func aFinding(r *rand.Rand, n int) finding.Finding {
 	}
 	for i, txn := range f.Txns {
 		f.History = append(f.History, json.RawMessage(fmt.Sprintf(
-			`{"txn":%q,"session":"s-%d","status":"committed","start":1,"end":2,"name":%q,"ops":[{"op":"r","key":%q,"value":16},{"op":"r","key":%q,"value":8},{"op":"r","key":"user:%d","value":{"name":"x","credit":17}},{"op":"w","key":%q,"value":17},{"op":"w","key":"log:%d","value":1},{"op":"w","key":"log:%d","value":2}]}`,
-			txn, r.IntN(500), f.Names[txn], keys[i], keys[1-i], r.IntN(9000), keys[i], 2*n, 2*n+1)))
+			`{"txn":%q,"session":"s-%d","status":"committed","start":%d,"end":%d,"name":%q,"ops":[{"op":"r","key":%q,"value":16},{"op":"r","key":%q,"value":8},{"op":"r","key":"user:%d","value":{"name":"x","credit":17}},{"op":"w","key":%q,"value":17},{"op":"w","key":"log:%d","value":1},{"op":"w","key":"log:%d","value":2}]}`,
+			txn, r.IntN(500), at.Add(-time.Second).UnixNano(), at.UnixNano(), f.Names[txn], keys[i], keys[1-i], r.IntN(9000), keys[i], 2*n, 2*n+1)))
 	}
 	return f
+}
+
+// aFirstPage is the first page over the store: 50 sources, with the strips of two levels over an hour of their panes.
+func aFirstPage(b *testing.B, x *shelved, st *store.Store) func(time.Duration, int) web.Overview {
+	b.Helper()
+	for n := range web.SourcesOnPage {
+		for i := range 360 {
+			start := shelfNow.Add(-time.Duration(i+1) * 10 * time.Second).UnixNano()
+			putPane(b, st, &window.Pane{Source: fmt.Sprint("source-", n), Start: start, Verdicts: map[string]string{"serializable": []string{"ok", "violated"}[i%9%2], "snapshot-isolation": "ok"}})
+		}
+	}
+	strips := newStrips(engine.Reader{Store: st})
+	return func(span time.Duration, _ int) web.Overview {
+		o := web.Overview{From: shelfNow.Add(-span), To: shelfNow, Found: x.shelf.count(shelfNow.Add(-span).UnixNano(), shelfNow.UnixNano())}
+		deadline := time.Now().Add(stripPatience)
+		for n := range web.SourcesOnPage {
+			s := web.Source{Name: fmt.Sprint("source-", n), Expected: "serializable", Verdict: "violated", Timed: true, Strips: o.From, Closes: time.Minute}
+			parts, whole := strips.of(s.Name, shelfNow.UnixNano(), int64(span)/web.Parts, deadline, time.Now)
+			for _, name := range []string{"serializable", "snapshot-isolation"} {
+				l := web.Level{Name: name, Verdict: "violated"}
+				for i, c := range parts {
+					l.Cells[i] = c[name]
+				}
+				s.Levels = append(s.Levels, l)
+			}
+			o.Sources, o.Reading = append(o.Sources, s), o.Reading || !whole
+		}
+		o.Total = len(o.Sources)
+		return o
+	}
 }
 
 // BenchmarkPages times the pages over a store of 100,000 findings on disk (ISOWATCH_FINDINGS: so
@@ -90,10 +122,12 @@ func BenchmarkPages(b *testing.B) {
 	fmt.Printf("%d findings of %d bytes: index built in %v; %.1f MB, %d bytes a finding\n", count, bytes, took.Round(time.Millisecond),
 		float64(x.shelf.bytes())/1e6, x.shelf.bytes()/int64(count))
 	handler := web.Handler(web.Options{
-		Findings: x.shelf, Groups: x.shelf, Gatherer: prometheus.NewRegistry(), Ready: func() error { return nil }, Status: func() any { return nil },
+		Findings: x.shelf, Groups: x.shelf, Overview: aFirstPage(b, x, st), Gatherer: prometheus.NewRegistry(), Ready: func() error { return nil }, Status: func() any { return nil },
 		Facts: func() []web.Fact { return nil }, Now: func() time.Time { return shelfNow },
 	})
 	for _, c := range []struct{ name, path string }{
+		{"first page", "/"},
+		{"first page of a week", "/?span=7d"},
 		{"groups", "/findings"},
 		{"filter", "/findings?source=orders&anomaly=G2-item&expected=false&endpoint=db-0:5432"},
 		{"search by transaction", "/findings?q=" + rare.Txns[0]},
@@ -101,8 +135,11 @@ func BenchmarkPages(b *testing.B) {
 		{"search by key", "/findings?q=" + rare.Edges[0].Key},
 		{"search by name", "/findings?q=path7"},
 		{"group", "/findings?group=" + groupKeyOf(&rare)},
-		{"list", "/"},
-		{"list that matches little", "/?state=withdrawn"},
+		{"finding", "/findings/" + rare.ID},
+		{"report of a finding", "/findings/" + rare.ID + ".html"},
+		{"list", "/list"},
+		{"list of a stretch of a strip", "/list?source=orders&refutes=serializable&ended-from=2026-11-20T09:00:00Z&ended-to=2026-11-20T09:01:00Z"},
+		{"list that matches little", "/list?state=withdrawn"},
 		{"API groups", "/api/v1/groups"},
 		{"API findings", "/api/v1/findings"},
 		{"API findings that match little", "/api/v1/findings?state=withdrawn"},

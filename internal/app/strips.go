@@ -12,9 +12,10 @@ import (
 
 // Bounds of reading panes for the overview.
 const (
-	stripPatience = 150 * time.Millisecond // of one page, for panes that were not read before
-	maxCells      = 200_000                // kept, 50 sources with all spans are 12,000
-	amended       = int64(time.Hour)       // panes of this age may still change
+	stripPatience = 60 * time.Millisecond // of one page, for panes that were not read before
+	maxCells      = 200_000               // kept, 50 sources with all spans are 12,000
+	maxAmended    = 10_000                // panes that were written since the last page; with more, all cells are read again
+	stripRun      = web.Parts / 4         // cells that are read at once
 )
 
 // errEnough ends reading early.
@@ -29,60 +30,115 @@ type cellKey struct {
 // cell has the worst verdict of the panes of a part, by level.
 type cell map[string]web.Cell
 
-// strips keeps what was read of panes that change no more.
+// strips keeps the cells that were read until a pane of theirs is written.
 type strips struct {
 	reader engine.Reader
 	mu     sync.Mutex
 	cells  map[cellKey]cell
+	longs  map[int64]bool // lengths of cells
+
+	amended struct {
+		sync.Mutex
+		asked bool // cells are kept
+		panes map[cellKey]bool
+		lost  bool // panes that found no room
+	}
 }
 
-func newStrips(r engine.Reader) *strips { return &strips{reader: r, cells: map[cellKey]cell{}} }
+func newStrips(r engine.Reader) *strips {
+	s := &strips{reader: r, cells: map[cellKey]cell{}, longs: map[int64]bool{}}
+	s.amended.panes = map[cellKey]bool{}
+	return s
+}
+
+// written notes that a pane was written. It does not wait for a page that reads.
+func (s *strips) written(source string, start int64) {
+	a := &s.amended
+	a.Lock()
+	defer a.Unlock()
+	if !a.asked || a.lost {
+		return
+	}
+	if a.panes[cellKey{source: source, start: start}] = true; len(a.panes) > maxAmended {
+		clear(a.panes)
+		a.lost = true
+	}
+}
+
+// amend forgets the cells of panes that were written. mu is held.
+func (s *strips) amend(long int64) {
+	a := &s.amended
+	a.Lock()
+	defer a.Unlock()
+	a.asked = true
+	if a.lost {
+		clear(s.cells)
+	}
+	for p := range a.panes {
+		for long := range s.longs {
+			delete(s.cells, cellKey{p.source, p.start / long * long, long})
+		}
+	}
+	clear(a.panes)
+	a.lost = false
+	s.longs[long] = true
+}
 
 // of gives the parts of the span that ends at an instant of the source's time, the newest read first. It reads
 // until the deadline, and says whether all was read.
 func (s *strips) of(source string, end, long int64, deadline time.Time, now func() time.Time) (parts [web.Parts]cell, whole bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.amend(long)
 	whole = true
-	for i := web.Parts - 1; i >= 0; i-- {
-		start := (end/long - int64(web.Parts-1-i)) * long
-		key := cellKey{source, start, long}
-		c, known := s.cells[key]
-		if !known && now().After(deadline) {
+	key := func(i int) cellKey { return cellKey{source, (end/long - int64(web.Parts-1-i)) * long, long} }
+	for last := web.Parts - 1; last >= 0; last -= stripRun {
+		first, missing := last-stripRun+1, -1
+		for i := first; i <= last; i++ {
+			if _, known := s.cells[key(i)]; !known && missing < 0 {
+				missing = i
+			}
+		}
+		if missing >= 0 && !s.read(key(missing), last-missing+1, deadline, now) {
 			whole = false
-			continue
 		}
-		if !known {
-			var err error
-			if c, err = s.read(&key, deadline, now); err != nil {
-				whole = false
-				continue
-			}
-			if start+long < end-amended {
-				if len(s.cells) >= maxCells {
-					clear(s.cells)
-				}
-				s.cells[key] = c
-			}
+		for i := first; i <= last; i++ {
+			parts[i] = s.cells[key(i)]
 		}
-		parts[i] = c
 	}
 	return parts, whole
 }
 
-func (s *strips) read(key *cellKey, deadline time.Time, now func() time.Time) (cell, error) {
-	c := cell{}
-	n := 0
-	err := s.reader.PanesOf(key.source, key.start, key.start+key.long, func(p *window.Pane) error {
-		for level, verdict := range p.Verdicts {
-			c[level] = max(c[level], cellOf(verdict))
+// read takes in so many cells from the first one on, and says whether all were read in time. mu is held.
+func (s *strips) read(first cellKey, count int, deadline time.Time, now func() time.Time) bool {
+	if now().After(deadline) {
+		return false
+	}
+	if len(s.cells) > maxCells {
+		clear(s.cells)
+	}
+	cells := make([]cell, count)
+	for i := range cells {
+		cells[i] = cell{}
+	}
+	n, at := 0, 0
+	err := s.reader.VerdictsOf(first.source, first.start, first.start+int64(count)*first.long, func(start int64, verdicts map[string]string) error {
+		at = int((start - first.start) / first.long)
+		for level, verdict := range verdicts {
+			cells[at][level] = max(cells[at][level], cellOf(verdict))
 		}
 		if n++; n%64 == 0 && now().After(deadline) {
 			return errEnough
 		}
 		return nil
 	})
-	return c, err
+	if err == nil {
+		at = count
+	}
+	for i := range cells[:at] {
+		s.cells[cellKey{first.source, first.start + int64(i)*first.long, first.long}] = cells[i]
+	}
+	return err == nil
 }
 
 func cellOf(verdict string) web.Cell {

@@ -39,12 +39,26 @@ func noteWriter(dir string) error {
 	return nil
 }
 
+func readWriter(dir string) (w writer, ok bool) {
+	text, err := os.ReadFile(filepath.Join(dir, writerFile))
+	return w, err == nil && json.Unmarshal(text, &w) == nil && w.Version != ""
+}
+
 // writerOf says which program can read the store.
 func writerOf(dir string) string {
-	var w writer
-	text, err := os.ReadFile(filepath.Join(dir, writerFile))
-	if err != nil || json.Unmarshal(text, &w) != nil || w.Version == "" {
+	w, ok := readWriter(dir)
+	if !ok {
 		return "the version that wrote " + dir
 	}
 	return fmt.Sprintf("monitor %.80s (revision %.80s) or a later version, which wrote %s", w.Version, w.Revision, dir)
+}
+
+// throughReleases says how a store goes on that is older than what the release before wrote.
+func throughReleases(dir string) string {
+	from := "the version that wrote it"
+	if w, ok := readWriter(dir); ok {
+		from = fmt.Sprintf("monitor %.80s (revision %.80s), which wrote it", w.Version, w.Revision)
+	}
+	return fmt.Sprintf("Releases between them were skipped. Start the next release behind %s, over %s. Wait until it is ready, stop it, and go on with the release behind that, up to %s. "+
+		"Only releases whose notes name a new layout are needed. Or name another folder with --data.", from, dir, BuildInfo()[0])
 }

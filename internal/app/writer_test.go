@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,22 @@ func check(t *testing.T, who string, err error, want string) {
 	t.Helper()
 	if !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nRun monitor v9.9.0 (revision abc) or a later version, which wrote ") {
 		t.Errorf("%s: %v, want %q and the version that is needed", who, err, want)
+	}
+}
+
+// Where releases were skipped, the text names the one to begin with.
+func TestSkippedReleases(t *testing.T) {
+	a := &App{config: config.Service{Data: t.TempDir()}}
+	older := fmt.Errorf("%w: %w", store.ErrFormat, store.ErrOlder)
+	if got := a.remedy(older); !strings.Contains(got, "the next release behind the version that wrote it, over ") {
+		t.Errorf("%q", got)
+	}
+	dir := a.path(storeFolder)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, writerFile), []byte(`{"version":"v0.3.0","revision":"abc"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.remedy(older); !strings.Contains(got, "Start the next release behind monitor v0.3.0 (revision abc), which wrote it, over "+dir) || strings.Contains(got, "or a later version") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -363,13 +363,13 @@ func runBroker(dir string) error {
 	select {}
 }
 
-// BenchmarkRate runs the service at low rates: processor time and memory. The publisher is another
+// BenchmarkRate runs the service at steady rates: processor time, memory and what it writes. The publisher is another
 // process. The NATS server is inside the service, or another process too.
 func BenchmarkRate(b *testing.B) {
 	monitor := program(b)
 	lasting := during(30 * time.Second)
 	for _, place := range []string{"inside", "outside"} {
-		for _, rate := range []int{0, 100, 1000, 5000} {
+		for _, rate := range []int{0, 100, 1000, 5000, 20_000} {
 			b.Run(fmt.Sprintf("server=%s/txn/s=%d", place, rate), func(b *testing.B) {
 				for range b.N {
 					measureRate(b, monitor, place == "inside", rate, lasting)
@@ -386,7 +386,14 @@ func measureRate(b *testing.B, monitor string, inside bool, rate int, lasting ti
 		url = startBroker(b)
 		args = []string{"--nats", url, "--stream", "ISOWATCH"}
 	}
-	s := serve(b, monitor, b.TempDir(), args...)
+	if limit := os.Getenv("ISOWATCH_RATE_MEMORY"); limit != "" { // that of the service
+		if inside {
+			args = []string{"--nats-port", "0"}
+		}
+		args = append(args, "--memory", limit)
+	}
+	data := b.TempDir()
+	s := serve(b, monitor, data, args...)
 	if inside {
 		url = s.nats
 	}
@@ -408,7 +415,15 @@ func measureRate(b *testing.B, monitor string, inside bool, rate int, lasting ti
 	}
 	b.ReportMetric(s.memory("VmRSS")/(1<<20), "MiB")
 	b.ReportMetric(s.memory("VmHWM")/(1<<20), "peak-MiB")
-	b.ReportMetric(s.metrics(b)["isowatch_store_commits_total"]/took.Seconds(), "commits/s")
+	m := s.metrics(b)
+	b.ReportMetric(m["isowatch_store_commits_total"]/took.Seconds(), "commits/s")
+	b.ReportMetric(s.written(b)/(1<<20), "written-MiB")
+	b.ReportMetric(float64(diskUse(b, data))/(1<<20), "folder-MiB")
+	for _, status := range []string{"committed", "aborted", "unknown"} {
+		rate -= int(m[`isowatch_transactions_total{source="default",status="`+status+`"}`] / lasting.Seconds())
+	}
+	b.ReportMetric(float64(max(rate, 0)), "behind/s") // transactions that were sent and not read, a second
+	b.ReportMetric(m[`isowatch_live_transactions{source="default"}`], "live")
 	s.stop(b)
 }
 

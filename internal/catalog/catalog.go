@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -16,14 +17,16 @@ const (
 	MaxBytes   = 64 << 20
 )
 
-// entry is a finding: 64 bytes, and 6 for each token.
+// entry is a finding: 80 bytes, and 6 for each token.
 type entry struct {
 	order       uint64
 	id          uint64 // hash
 	tokens      string // hashes of tokenBytes each, sorted
 	first, last int64
+	ended       [2]int64 // its first transaction and its last one
 	count       int64
 	group       uint32 // slot
+	refutes     uint16 // index into the catalog's refuted
 	state       uint8  // index into states
 	flags       uint8
 }
@@ -57,15 +60,17 @@ type Catalog struct {
 	free    []uint32
 	byKey   map[string]uint32
 	marks   map[string]Marks
-	texts   int64  // bytes of tokens and groups
-	floor   uint64 // findings up to this order are not taken in
+	refuted [][]string        // lists of levels that findings refute
+	byList  map[string]uint16 // index into refuted
+	texts   int64             // bytes of tokens and groups
+	floor   uint64            // findings up to this order are not taken in
 	most    int
 	bytes   int64
 }
 
 // New is an empty catalog of at most so many entries and bytes; 0: MaxEntries, MaxBytes.
 func New(entries int, bytes int64) *Catalog {
-	return &Catalog{seed: maphash.MakeSeed(), byKey: map[string]uint32{}, marks: map[string]Marks{}, most: cmp.Or(entries, MaxEntries), bytes: cmp.Or(bytes, MaxBytes)}
+	return &Catalog{seed: maphash.MakeSeed(), byKey: map[string]uint32{}, byList: map[string]uint16{}, marks: map[string]Marks{}, most: cmp.Or(entries, MaxEntries), bytes: cmp.Or(bytes, MaxBytes)}
 }
 
 // Clear takes everything out but the marks.
@@ -241,10 +246,26 @@ func (c *Catalog) entryOf(s *Summary) entry {
 	if s.Certain {
 		e.flags |= flagCertain
 	}
+	e.ended = [2]int64{s.EndedFirst, s.EndedLast}
+	e.refutes = c.levels(s.Refutes)
 	e.group = c.meet(s)
 	e.tokens = c.pack(s)
 	c.texts += int64(len(e.tokens))
 	return e
+}
+
+// levels is the index of a list of levels. There are as many lists as anomalies, about.
+func (c *Catalog) levels(list []string) uint16 {
+	joined := strings.Join(list, " ")
+	n, ok := c.byList[joined]
+	if !ok {
+		n = uint16(min(len(c.refuted), math.MaxUint16))
+		if len(c.refuted) <= math.MaxUint16 {
+			c.refuted = append(c.refuted, list)
+			c.byList[joined] = n
+		}
+	}
+	return n
 }
 
 // leave gives back what an entry held on to.

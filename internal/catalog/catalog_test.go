@@ -53,6 +53,8 @@ func (m *model) matches(s *Summary, q *Query) bool {
 		(q.Anomaly == "" || s.Group.Anomaly == q.Anomaly) && (q.Kind == "" || s.Group.Kind == q.Kind) &&
 		(q.State == "" || s.State == q.State) && is(q.Expected, s.Expected) &&
 		(q.From == 0 || s.First >= q.From) && (q.To == 0 || s.First < q.To) &&
+		(q.EndedFrom == 0 || s.EndedLast >= q.EndedFrom) && (q.EndedTo == 0 || s.EndedFirst < q.EndedTo) &&
+		(q.Refutes == "" || slices.Contains(s.Refutes, q.Refutes)) &&
 		is(q.Acknowledged, holds(m.marks[key].Acknowledged)) && is(q.Silenced, holds(m.marks[key].Silenced)) &&
 		(q.Group == "" || key == q.Group) && (q.Name == "" || slices.Contains(s.Group.Names, q.Name)) &&
 		(q.Endpoint == "" || slices.Contains(s.Group.Endpoints, q.Endpoint)) &&
@@ -164,6 +166,9 @@ func some(r *rand.Rand, order uint64) Summary {
 	}
 	s.First = now - r.Int64N(1+(int64(1e9)<<r.IntN(24)))
 	s.Last = s.First + r.Int64N(1e12)
+	s.EndedFirst = s.First - r.Int64N(1e12)
+	s.EndedLast = s.EndedFirst + r.Int64N(1e12)
+	s.Refutes = [][]string{nil, {"serializable"}, {"serializable", "read-committed"}}[r.IntN(3)]
 	s.Group = groupOf(pick("source", 3), pick("G", 3), []finding.Kind{finding.KindViolation, finding.KindHorizon}[r.IntN(2)],
 		map[string]string{"a": pick("Name", 2), "b": pick("name", 2)}, []string{pick("key:", 100), ""}, map[string]string{"a": pick("db-", 2)})
 	for range r.IntN(4) {
@@ -190,7 +195,8 @@ func asked(r *rand.Rand, m *model) Query {
 	maybe(&q.Text, "txn7", "key:12", "KEY:#", "name", "DB-1", "id-9", "txn", "none")
 	maybe((*string)(&q.Kind), "violation", "horizon", "gap")
 	maybe((*string)(&q.State), "waiting", "final", "withdrawn", "odd")
-	for _, to := range []*int64{&q.From, &q.To} {
+	maybe(&q.Refutes, "serializable", "read-committed", "read")
+	for _, to := range []*int64{&q.From, &q.To, &q.EndedFrom, &q.EndedTo} {
 		if len(m.all) > 0 && r.IntN(5) == 0 {
 			*to = m.all[r.IntN(len(m.all))].First
 		}
@@ -328,9 +334,11 @@ func TestSummary(t *testing.T) {
 		ID: "1f", Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true, Anomaly: "G2-item", Title: "write skew",
 		Txns: []string{"T1", "T2"}, Names: map[string]string{"T1": "checkout", "T2": "refund"}, Endpoints: map[string]string{"T1": "db-1:5432"},
 		Edges:   []finding.Edge{{From: "T1", To: "T2", Type: "rw", Key: "cart:17"}, {From: "T2", To: "T1", Type: "rw", Key: "cart:18"}},
-		FoundAt: "2026-11-20T19:00:00.5Z", DetectedAt: "2026-11-20T19:00:02Z", Count: 3,
+		FoundAt: "2026-11-20T19:00:00.5Z", DetectedAt: "2026-11-20T19:00:02Z", Count: 3, Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong"},
 		History: []json.RawMessage{
-			json.RawMessage(`{"txn":"T1","session":"s-9","status":"committed","name":"checkout","trace_id":"abc","ops":[{"op":"r","key":"stock:4","value":[1,{"x":2}]},{"op":"range","result":[{"key":"row:3","value":1}]}]}`),
+			json.RawMessage(`{"txn":"beside","end":5}`),
+			json.RawMessage(`{"txn":"T2","end":"2026-11-20T18:58:00.25Z"}`),
+			json.RawMessage(`{"txn":"T1","end":1795200000000000007,"session":"s-9","status":"committed","name":"checkout","trace_id":"abc","ops":[{"op":"r","key":"stock:4","value":[1,{"x":2}]},{"op":"range","result":[{"key":"row:3","value":1}]}]}`),
 		},
 	}
 	text, err := json.Marshal(&f)
@@ -344,6 +352,12 @@ func TestSummary(t *testing.T) {
 	g := GroupOf(&f)
 	if !reflect.DeepEqual(s.Group, g) || !slices.Equal(g.Keys, []string{"cart:#"}) || s.Count != 3 || s.Last-s.First != 15e8 || !s.Certain || s.Expected {
 		t.Errorf("%+v, of the finding %+v", s, g)
+	}
+	if s.EndedFirst != 1795200000000000007 || s.EndedLast != 1795201080250000000 || !slices.Equal(s.Refutes, []string{"serializable", "strong"}) {
+		t.Errorf("ended from %d to %d, refutes %q", s.EndedFirst, s.EndedLast, s.Refutes)
+	}
+	if first, last, ok := f.EndedBetween(); first != s.EndedFirst || last != s.EndedLast || !ok {
+		t.Errorf("the finding ended from %d to %d", first, last)
 	}
 	c := New(0, 0)
 	c.Put([]Summary{s})

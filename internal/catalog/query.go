@@ -47,6 +47,8 @@ type Query struct {
 	// Expected, Acknowledged and Silenced are "true" or "false".
 	Expected, Acknowledged, Silenced string
 	From, To                         int64  // when it was found first, ns, without To; 0: no bound
+	EndedFrom, EndedTo               int64  // one that reaches into this stretch of event time, the same
+	Refutes                          string // a level
 	Endpoint, Name                   string // of one of the transactions
 	Group                            string // key
 	// Text is an id of a finding, a transaction, a session or a trace, a key of an operation: each
@@ -62,6 +64,7 @@ type matcher struct {
 	group  []uint8 // by slot: answers below
 	text   string  // in lower case
 	token  [tokenBytes]byte
+	level  []bool // by list of levels; nil: all pass
 	state  uint8
 	wanted bool // there is a state that the catalog knows
 }
@@ -78,6 +81,12 @@ func (c *Catalog) matcher(q *Query) matcher {
 	if n := slices.Index(states, q.State); q.State != "" {
 		m.state, m.wanted = uint8(max(n, 0)), n > 0
 	}
+	if q.Refutes != "" {
+		m.level = make([]bool, len(c.refuted))
+		for i, list := range c.refuted {
+			m.level[i] = slices.Contains(list, q.Refutes)
+		}
+	}
 	return m
 }
 
@@ -87,6 +96,9 @@ func (m *matcher) matches(e *entry) bool {
 		return false
 	}
 	if q.From != 0 && e.first < q.From || q.To != 0 && e.first >= q.To {
+		return false
+	}
+	if q.EndedFrom != 0 && e.ended[1] < q.EndedFrom || q.EndedTo != 0 && e.ended[0] >= q.EndedTo || m.level != nil && !m.level[e.refutes] {
 		return false
 	}
 	g := &m.group[e.group]

@@ -119,6 +119,10 @@ type Summary struct {
 	First, Last int64 // when it was found, and when its latest revision left; ns since the Unix epoch, 0: not known
 	Count       int64 // findings that it stands for, itself included
 	Tokens      []string
+	// EndedFirst and EndedLast are when its first and its last transaction ended by their records; without times
+	// when it was found.
+	EndedFirst, EndedLast int64
+	Refutes               []string // levels, all
 }
 
 // stored is the part of a stored finding that is read.
@@ -137,14 +141,18 @@ type stored struct {
 	About      *finding.About    `json:"about"`
 	FoundAt    string            `json:"found_at"`
 	DetectedAt string            `json:"detected_at"`
+	Refutes    []string          `json:"refutes"`
+	Also       []string          `json:"also_refutes"`
+	Ended      []string          `json:"ended"`
 	Edges      []struct {
 		Key string `json:"key"`
 	} `json:"edges"`
 	History []struct {
-		Txn     string `json:"txn"`
-		Session string `json:"session"`
-		Name    string `json:"name"`
-		TraceID string `json:"trace_id"`
+		Txn     string          `json:"txn"`
+		Session string          `json:"session"`
+		Name    string          `json:"name"`
+		TraceID string          `json:"trace_id"`
+		End     json.RawMessage `json:"end"`
 		Ops     []struct {
 			Key    string `json:"key"`
 			Result []struct {
@@ -172,6 +180,8 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 		State: x.State, Expected: x.Expected, Certain: x.Certain, Count: max(x.Count, 1),
 		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)), Last: instant(cmp.Or(x.DetectedAt, x.FoundAt)),
 	}
+	s.Refutes = append(x.Refutes, x.Also...)
+	s.EndedFirst, s.EndedLast = x.ended(s.First)
 	s.Tokens = append(append(s.Tokens, x.Txns...), keys...)
 	for _, name := range x.Names {
 		s.Tokens = append(s.Tokens, name)
@@ -192,6 +202,28 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 		}
 	}
 	return s, nil
+}
+
+// ended is when the first and the last transaction ended; without times it is when the finding was found.
+func (x *stored) ended(found int64) (first, last int64) {
+	if len(x.Ended) == 2 {
+		return instant(x.Ended[0]), instant(x.Ended[1])
+	}
+	known := false
+	for i := range x.History {
+		at, ok := finding.Instant(x.History[i].End)
+		if !ok || !slices.Contains(x.Txns, x.History[i].Txn) {
+			continue
+		}
+		if !known {
+			first, last, known = at, at, true
+		}
+		first, last = min(first, at), max(last, at)
+	}
+	if !known {
+		return found, found
+	}
+	return first, last
 }
 
 func instant(text string) int64 {

@@ -21,6 +21,11 @@ func (e *Engine) commit(w *work) error {
 	findings := 0
 	for i := range w.effects {
 		findings += len(w.effects[i].findings)
+		for _, p := range w.effects[i].panes {
+			if e.opt.PaneWritten != nil {
+				e.opt.PaneWritten(w.effects[i].source, p.start)
+			}
+		}
 	}
 	findings += len(w.resolving)
 	e.status.Store(w.status)

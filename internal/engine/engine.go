@@ -55,6 +55,9 @@ type Options struct {
 	// once. Retention has removed all findings up to the order forgotten, which are not among them.
 	// It is not called concurrently, and must not block. nil: nobody is told.
 	Changed func(ids []string, forgotten uint64)
+	// PaneWritten is called after a commit for each pane that it wrote. It is not called concurrently, and must
+	// not block. nil: nobody is told.
+	PaneWritten func(source string, start int64)
 	// Sinks are the names under which findings are delivered. One that the store has not met begins at
 	// the present. The outbox removes entries that all sinks were given. It keeps at most Outbox
 	// entries and OutboxBytes that some sink does not take. Defaults 100,000 and 256 MiB.
@@ -262,6 +265,7 @@ type effect struct {
 }
 
 type pane struct {
+	start int64
 	key   []byte
 	value []byte
 }

@@ -53,6 +53,9 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 	if err := json.Unmarshal(text, &h); err != nil {
 		return h, true, fmt.Errorf("head: %w", err)
 	}
+	if h.Version < layoutVersion {
+		return h, true, fmt.Errorf("%w: %w: layout %d, this program reads %d", store.ErrFormat, store.ErrOlder, h.Version, layoutVersion)
+	}
 	if h.Version != layoutVersion {
 		return h, true, fmt.Errorf("%w: layout %d, this program reads %d", store.ErrFormat, h.Version, layoutVersion)
 	}

@@ -120,6 +120,9 @@ func (e *Engine) retainEvidence(h *head, tick int64, written func(string) bool, 
 		if len(f.History) == 0 {
 			return nil
 		}
+		if first, last, ok := f.EndedBetween(); ok {
+			f.Ended = []string{time.Unix(0, first).UTC().Format(time.RFC3339Nano), time.Unix(0, last).UTC().Format(time.RFC3339Nano)}
+		}
 		f.History, f.NoEvidence = nil, true
 		text, err := json.Marshal(&f)
 		if err != nil {

@@ -93,6 +93,9 @@ func TestEvidenceIsRemovedByAge(t *testing.T) {
 				if f.NoEvidence != (len(f.History) == 0) || f.Explanation == "" || f.Headline == "" || len(f.Txns) == 0 || len(f.Refutes) == 0 {
 					t.Errorf("%v: %+v", age, f)
 				}
+				if first, last, ok := f.EndedBetween(); !ok || last < first || f.NoEvidence != (len(f.Ended) == 2) {
+					t.Errorf("%v: its transactions ended from %d to %d, %q", age, first, last, f.Ended)
+				}
 				if f.NoEvidence {
 					bare--
 				} else {

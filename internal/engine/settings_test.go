@@ -285,7 +285,7 @@ func TestOtherLayout(t *testing.T) {
 		"engine": s.open(window.Config{}),
 		"reader": engine.Reader{Store: s.store}.Check(),
 	} {
-		if !errors.Is(err, store.ErrFormat) || !strings.Contains(err.Error(), "layout 1") || !strings.Contains(err.Error(), "reads 5") {
+		if !errors.Is(err, store.ErrFormat) || !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "layout 1") || !strings.Contains(err.Error(), "reads 5") {
 			t.Errorf("%s: error %v, want one that names both layouts", who, err)
 		}
 	}

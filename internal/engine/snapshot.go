@@ -186,6 +186,9 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 		}
 		if err := fn(p, all[:p.Bytes]); err != nil {
 			if errors.Is(err, window.ErrLayout) {
+				if errors.Is(err, window.ErrOlder) {
+					err = fmt.Errorf("%w: %w", store.ErrOlder, err)
+				}
 				err = fmt.Errorf("%w: %w", store.ErrFormat, err)
 			}
 			return meta, fmt.Errorf("source %s: %w", p.Source, err)

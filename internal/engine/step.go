@@ -230,7 +230,7 @@ func encodeEffects(source string, eff *window.Effects) (effect, error) {
 		if err != nil {
 			return effect{}, fmt.Errorf("pane %d: %w", p.Start, err)
 		}
-		out.panes = append(out.panes, pane{paneKey(append([]byte(source), 0), p.Start), text})
+		out.panes = append(out.panes, pane{p.Start, paneKey(append([]byte(source), 0), p.Start), text})
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -279,6 +280,7 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
 	}
 	data.Live = true
+	data.Facts = slices.DeleteFunc(data.Facts, func(f Fact) bool { return s.Overview != nil && slices.Contains(ofSources, f.Name) }) // the first page has them
 	for i := range found.Rows {
 		data.Rows = append(data.Rows, groupRow{found.Rows[i], s.shown(), found.Width})
 	}

@@ -44,10 +44,11 @@ type Source struct {
 	Rate         float64 // transactions a second, in the last minute; negative: not known yet
 	Lag          time.Duration
 	Timed        bool // it has a lag
+	Unmarked     bool // its records have times, and its watermark has not begun: an input has not answered yet
 	Live         int
 	PerMillion   []Rate
 	Levels       []Level       // the expected one first
-	Strips       time.Time     // when the strips begin; zero: they are not of the time that findings have
+	Strips       time.Time     // when the strips begin, by the time of the records; zero: these have none
 	Closes       time.Duration // so long after a stretch of time its verdict comes, at least
 }
 
@@ -84,6 +85,15 @@ type Input struct {
 	CaughtUp bool
 	Troubles []string
 	Waits    []string // patterns that match no file
+	Patterns int      // all of them
+}
+
+// Partly says how many patterns match no file, where others do.
+func (i *Input) Partly() string {
+	if len(i.Waits) == 0 || len(i.Waits) >= i.Patterns {
+		return ""
+	}
+	return fmt.Sprintf("? %d of %d patterns: no file matches", len(i.Waits), i.Patterns)
 }
 
 //go:embed overview.html
@@ -247,7 +257,13 @@ func (r sourceRow) PerSecond() string {
 
 // Behind is the lag in words.
 func (r sourceRow) Behind() string {
-	if !r.Timed {
+	switch {
+	case r.Timed:
+	case r.Unmarked:
+		return "waits until each input has answered"
+	case r.Transactions == 0:
+		return "no record yet"
+	default:
 		return "records without times"
 	}
 	return r.Lag.Round(100*time.Millisecond).String() + " behind"
@@ -269,10 +285,11 @@ func (r sourceRow) Late() string {
 	return r.Closes.String()
 }
 
-// Strip is the strip of a level, with links to the findings of what is violated.
+// Strip is the strip of a level. A violated stretch leads to its findings: they refute the
+// level, and a transaction of theirs ended then.
 func (r sourceRow) Strip(l *Level) template.HTML {
 	link := func(from, to time.Time) string {
-		return listOf(r.Base, url.Values{"source": {r.Name}}, from, to.Add(r.Closes+r.part))
+		return listOf(r.Base, url.Values{"source": {r.Name}, "refutes": {l.Name}}, "ended-", from, to)
 	}
 	return l.strip(r.Strips, r.part, link)
 }

@@ -91,10 +91,11 @@ func stretch(from, to time.Time) string {
 	return from.UTC().Format("2006-01-02 15:04") + " to " + to.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// listOf is a link to the findings that were found first in a stretch of time.
-func listOf(base string, values url.Values, from, to time.Time) string {
-	values.Set("from", from.UTC().Format(time.RFC3339))
-	values.Set("to", to.UTC().Format(time.RFC3339))
+// listOf is a link to the findings that were found first in a stretch of time. With "ended-" it is to those whose
+// transactions ended in it.
+func listOf(base string, values url.Values, when string, from, to time.Time) string {
+	values.Set(when+"from", from.UTC().Format(time.RFC3339))
+	values.Set(when+"to", to.UTC().Format(time.RFC3339))
 	return base + "/list?" + values.Encode()
 }
 
@@ -133,7 +134,7 @@ func (p *overviewPage) Legend() (all []struct {
 
 // Widths of a chart, for a page with room and for one of 360 px, and the room above and below the bars.
 const (
-	wideChart, narrowChart = 720, 330
+	wideChart, narrowChart = 1120, 330
 	chartAbove, chartBelow = 16, 18
 )
 
@@ -190,7 +191,7 @@ func (p *overviewPage) chart(width int) template.HTML {
 		}
 		from := p.From.Add(time.Duration(j) * part)
 		said := finding.Counted(int64(sum), "finding", "findings") + ", " + stretch(from, from.Add(part))
-		fmt.Fprintf(&b, `<a href="%s" aria-label="%s"><title>%[2]s</title>`, template.HTMLEscapeString(listOf(p.Base, url.Values{}, from, from.Add(part))), said)
+		fmt.Fprintf(&b, `<a href="%s" aria-label="%s"><title>%[2]s</title>`, template.HTMLEscapeString(listOf(p.Base, url.Values{}, "", from, from.Add(part))), said)
 		top := float64(floor)
 		for _, x := range p.Found {
 			if j >= len(x.Counts) || x.Counts[j] == 0 {

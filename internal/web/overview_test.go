@@ -25,7 +25,9 @@ func many(n int) func(time.Duration, int) Overview {
 			}
 			o.Sources = append(o.Sources, x)
 		}
-		o.Inputs = []Input{{Name: "nats:S", Up: true, CaughtUp: true}, {Name: "file:log/*.jsonl", Troubles: []string{"file:log/*.jsonl: no file matches"}}}
+		o.Inputs = []Input{{Name: "nats:S", Up: true, CaughtUp: true}, {Name: "file:log/*.jsonl", Troubles: []string{"file:log/*.jsonl: no file matches"}},
+			{Name: "file:a,b", Up: true, CaughtUp: true, Waits: []string{"b"}, Patterns: 2}, {Name: "file:c", Up: true, CaughtUp: true, Waits: []string{"c"}, Patterns: 1},
+		}
 		counts := make([]int, Parts)
 		counts[59], counts[3] = 4, 1
 		o.Found = []catalog.Series{{Anomaly: "G2-item", Counts: counts, Total: 5}}
@@ -43,13 +45,13 @@ func TestOverview(t *testing.T) {
 	}
 	for want, n := range map[string]int{
 		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found: 98.7% of reads decided": 34, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
-		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 1, "✕ cannot read": 1,
-		"no file matches": 1, "5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
-		`<a href="/findings?anomaly=G2-item">`: 1, "Older parts of the strips are still being read": 1, `href="/findings/1f"`: 1,
+		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
+		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
+		`<a href="/findings?anomaly=G2-item">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
-		`<a href="/list?from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                   2,
-		`<a href="/list?from=2026-11-20T18%3A03%3A00Z&amp;source=source-0&amp;to=2026-11-20T18%3A06%3A35Z" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
+		`<a href="/list?from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                                        2,
+		`<a href="/list?ended-from=2026-11-20T18%3A03%3A00Z&amp;ended-to=2026-11-20T18%3A04%3A00Z&amp;refutes=serializable&amp;source=source-0" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
 	} {
 		if got := strings.Count(body, want); got != n {
 			t.Errorf("%d times %s, want %d", got, want, n)
@@ -81,6 +83,18 @@ func TestHostileSource(t *testing.T) {
 	status, body, _ := get(Handler(o), "/")
 	if body = strings.Replace(body, ownScript, "", 1); status != 200 || strings.Contains(body, "<script") || strings.Contains(body, "\u202e") {
 		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+// A source without a watermark is told apart by its records.
+func TestBehind(t *testing.T) {
+	for want, s := range map[string]Source{
+		"1.5s behind": {Timed: true, Lag: 1500 * time.Millisecond, Transactions: 1}, "waits until each input has answered": {Unmarked: true, Transactions: 1},
+		"no record yet": {}, "records without times": {Transactions: 1},
+	} {
+		if got := (sourceRow{Source: &s}).Behind(); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
 	}
 }
 

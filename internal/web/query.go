@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // Query says which findings are wanted. Empty fields do not restrict.
@@ -28,6 +30,8 @@ type Query struct {
 	Group                  string // key of a group
 	Text                   string // see catalog.Query
 	From, To               int64  // when it was found first, ns since the Unix epoch, without To; 0: no bound
+	EndedFrom, EndedTo     int64  // when its transactions ended, the same: one of several reaches into it
+	Refutes                string // a level
 	Before                 string // a cursor: findings older than those on the page that gave it
 }
 
@@ -98,13 +102,20 @@ func (q *Query) set(name string, values []string) error {
 		q.Group = value
 	case "q":
 		q.Text = strings.TrimSpace(value)
-	case "from", "to":
+	case "refutes":
+		if level, err := isolation.ParseLevel(value); err == nil {
+			value = level.String()
+		} else if value != "" {
+			return fmt.Errorf(`"refutes" is %q, and no level: %w`, value, err)
+		}
+		q.Refutes = value
+	case "from", "to", "ended-from", "ended-to":
 		at, err := time.Parse(time.RFC3339, value)
 		if value != "" && err != nil {
 			return fmt.Errorf(`%q is %q, want a time as 2026-11-20T19:00:00Z`, name, value)
 		}
 		if value != "" {
-			*map[string]*int64{"from": &q.From, "to": &q.To}[name] = at.UnixNano()
+			*map[string]*int64{"from": &q.From, "to": &q.To, "ended-from": &q.EndedFrom, "ended-to": &q.EndedTo}[name] = at.UnixNano()
 		}
 	case "before":
 		q.Before = value
@@ -127,4 +138,46 @@ func (q *Query) set(name string, values []string) error {
 		return fmt.Errorf("unknown parameter %q", name)
 	}
 	return nil
+}
+
+// given is a parameter of an address.
+type given struct{ Name, Value string }
+
+// Beyond are the parameters of q that no field of a form has. A form keeps them.
+func (q Query) Beyond() (all []given) {
+	for _, x := range []given{
+		{"from", rfc3339(q.From)}, {"to", rfc3339(q.To)}, {"ended-from", rfc3339(q.EndedFrom)}, {"ended-to", rfc3339(q.EndedTo)}, {"refutes", q.Refutes},
+	} {
+		if x.Value != "" {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// narrowed is a restriction that no field of a form shows, in words.
+type narrowed struct {
+	Text     string
+	From, To *page.Moment // nil: no bound
+}
+
+// Narrowed has the restrictions that no field of a form shows.
+func (q Query) Narrowed() (all []narrowed) {
+	at := func(ns int64) *page.Moment {
+		m, ok := (&page.Options{}).MomentOf(rfc3339(ns))
+		if !ok {
+			return nil
+		}
+		return &m
+	}
+	if q.Refutes != "" {
+		all = append(all, narrowed{Text: "They refute " + q.Refutes + "."})
+	}
+	if q.EndedFrom != 0 || q.EndedTo != 0 {
+		all = append(all, narrowed{"Their transactions ended", at(q.EndedFrom), at(q.EndedTo)})
+	}
+	if q.From != 0 || q.To != 0 {
+		all = append(all, narrowed{"They were seen first", at(q.From), at(q.To)})
+	}
+	return all
 }

@@ -32,15 +32,15 @@ type stream struct {
 	fault error // the first of a message
 }
 
-// NATS writes to a stream that is there, on the first of its subjects: * and > become
-// "probe". It returns when the stream has answered, or ctx ends.
-func NATS(ctx context.Context, o brokernats.Options, name string) (Writer, error) {
+// NATS writes to a stream that is there, on the first of the subjects. Without any it is the first one of the stream. In it,
+// * and > become "probe". It returns when the stream has answered, or ctx ends.
+func NATS(ctx context.Context, o brokernats.Options, name string, subjects ...string) (Writer, error) {
 	conn, err := brokernats.Connect(o)
 	if err != nil {
 		return nil, err
 	}
 	w := &stream{conn: conn}
-	if err := w.open(ctx, name); err != nil {
+	if err := w.open(ctx, name, subjects); err != nil {
 		if last := conn.LastError(); last != nil && ctx.Err() != nil {
 			err = last
 		}
@@ -50,7 +50,7 @@ func NATS(ctx context.Context, o brokernats.Options, name string) (Writer, error
 	return w, nil
 }
 
-func (w *stream) open(ctx context.Context, name string) (err error) {
+func (w *stream) open(ctx context.Context, name string, subjects []string) (err error) {
 	w.js, err = jetstream.New(w.conn, jetstream.WithPublishAsyncMaxPending(natsAhead), jetstream.WithPublishAsyncErrHandler(
 		func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			w.fail(fmt.Errorf("nats: publish to %s: %w", m.Subject, err))
@@ -65,7 +65,9 @@ func (w *stream) open(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	subjects := s.CachedInfo().Config.Subjects
+	if len(subjects) == 0 {
+		subjects = s.CachedInfo().Config.Subjects
+	}
 	if len(subjects) == 0 {
 		return errors.New("it takes no subject")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,15 @@ var Script string
 
 // Templates have the parts of a finding: "head", "about", "proof", "advice", "finding". The caller may add to its copy.
 func Templates() *template.Template {
-	return template.Must(template.New("").Parse(findingText))
+	return template.Must(template.New("").Funcs(template.FuncMap{"linked": linked}).Parse(findingText))
+}
+
+// address is one in a text, with its marks escaped.
+var address = regexp.MustCompile(`&lt;(https://[-A-Za-z0-9._~/#%]+)&gt;`)
+
+// linked is a text with links for the addresses in it, which stand between < and >.
+func linked(text string) template.HTML {
+	return template.HTML(address.ReplaceAllString(template.HTMLEscapeString(text), `<a href="$1" rel="noreferrer">$1</a>`))
 }
 
 // Options say how a finding is shown. The zero value is for a report.
@@ -61,8 +70,14 @@ type Card struct {
 	Options
 }
 
-// NewCard is f as a card.
+// NewCard is f as a card. Arrows of its picture lead to their evidence, on the finding's own page.
 func NewCard(f finding.Finding, o Options) *Card {
+	c := newCard(f, o)
+	c.draw(c.Path())
+	return c
+}
+
+func newCard(f finding.Finding, o Options) *Card {
 	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source, Options: o}
 	c.Verdict, c.Sentence = words.VerdictOf(&f)
 	if c.Title == "" {
@@ -71,19 +86,26 @@ func NewCard(f finding.Finding, o Options) *Card {
 	if f.Epoch != "" {
 		c.Where += ", epoch " + f.Epoch
 	}
-	if c.drawn() {
-		c.SVG = pictures(scene.New(&c.Finding))
-	}
 	return c
 }
+
+// draw makes the picture. The evidence of its arrows is on a page; "": on the same.
+func (c *Card) draw(page string) {
+	if c.drawn() {
+		c.SVG = pictures(scene.New(&c.Finding), func(i int) string { return page + "#" + edgeID(&c.Finding, i) })
+	}
+}
+
+// edgeID is the id of the evidence of an arrow.
+func edgeID(f *finding.Finding, arrow int) string { return fmt.Sprintf("%s-edge-%d", f.ID, arrow+1) }
 
 // drawn says whether there is a picture. Transactions that ask for less than expected have nothing to do
 // with each other.
 func (c *Card) drawn() bool { return len(c.Txns) > 0 && c.Anomaly != finding.WeakerThanExpected }
 
 // pictures are the picture for wide and for narrow pages, or one for both. The style sheet shows one of them.
-func pictures(s *scene.Scene) template.HTML {
-	wide, narrow := picture.Wide(s), picture.Narrow(s)
+func pictures(s *scene.Scene, evidence picture.Evidence) template.HTML {
+	wide, narrow := picture.Wide(s, evidence), picture.Narrow(s, evidence)
 	if string(wide) == string(narrow) {
 		return template.HTML(wide)
 	}
@@ -228,7 +250,8 @@ const beside = 5 * time.Second
 // NewFull is f with its evidence. happened says what happened to its source between two instants; nil: nothing
 // is known.
 func NewFull(f finding.Finding, o Options, happened func(source string, from, to time.Time) []finding.Mark) *Full {
-	full := &Full{Card: NewCard(f, o)}
+	full := &Full{Card: newCard(f, o)}
+	full.draw("")
 	s := scene.New(&full.Finding)
 	for i := range s.Arrows {
 		full.Steps = append(full.Steps, stepOf(s, i))
@@ -255,6 +278,7 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 type Step struct {
 	finding.Edge
 	ID        string // on the page
+	Evidence  string // the id of its evidence
 	Sentence  string
 	FromShort string
 	ToShort   string
@@ -274,7 +298,7 @@ type End struct {
 func stepOf(s *scene.Scene, i int) Step {
 	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
 	if a.Step == 0 && a.Evidence == "" {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		switch {

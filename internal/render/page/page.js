@@ -1,18 +1,30 @@
 "use strict";
 // Pages work without this script. It adds local times, zoom, and what changes meanwhile.
 (() => {
-  // Each time is told in UTC. Its title, and a text behind it, tell it where the reader is.
+  // The time where the reader is, to a millisecond. The date stands before it where it is another one than in UTC.
+  const localOf = (at) => {
+    const pad = (n, w) => String(n).padStart(w, "0");
+    const date = `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} `;
+    const time = `${pad(at.getHours(), 2)}:${pad(at.getMinutes(), 2)}:${pad(at.getSeconds(), 2)}.${pad(at.getMilliseconds(), 3)}`;
+    return { full: date + time, brief: at.toISOString().startsWith(date.trim()) ? time : date + time };
+  };
+
+  // Each time is told in UTC. Its title, and a text behind it, tell it where the reader is. The axis of a timeline
+  // has a line for it.
   const localTimes = (root) => {
+    for (const t of root.querySelectorAll("text[data-local]:empty")) {
+      const at = new Date(t.dataset.local);
+      if (!isNaN(at) && at.getTimezoneOffset() !== 0) t.textContent = `      = ${localOf(at).brief} local`;
+    }
     for (const t of root.querySelectorAll("time[datetime]:not([title])")) {
       const at = new Date(t.getAttribute("datetime"));
       if (isNaN(at)) continue;
-      const pad = (n, w) => String(n).padStart(w, "0");
-      const local = `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} ${pad(at.getHours(), 2)}:${pad(at.getMinutes(), 2)}:${pad(at.getSeconds(), 2)}.${pad(at.getMilliseconds(), 3)}`;
-      t.title = `${local} local time`;
+      const local = localOf(at);
+      t.title = `${local.full} local time`;
       if (at.getTimezoneOffset() !== 0 && !t.closest("summary")) {
         const also = document.createElement("span");
         also.className = "soft local";
-        also.textContent = ` = ${local} local`;
+        also.textContent = ` = ${local.brief} local`;
         t.after(also);
       }
     }
@@ -62,8 +74,25 @@
     }
   };
 
+  // A link into what is folded opens it, and takes the focus there. Newer browsers do so by themselves.
+  const reveal = (hash) => {
+    let to = null;
+    try { to = document.getElementById(decodeURIComponent(hash.slice(1))); } catch { return; } // no address of ours
+    const folded = to?.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    to.scrollIntoView();
+    to.focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (e) => {
+    const link = e.target.closest?.('svg a[href^="#"]');
+    if (link) setTimeout(() => reveal(link.getAttribute("href")));
+  });
+  addEventListener("hashchange", () => reveal(location.hash));
+
   localTimes(document);
   zooms(document);
+  if (location.hash) reveal(location.hash);
 
   // A renewed page changes only the nodes that differ. What is open, focused, selected or typed stays.
   const main = document.querySelector("main[data-events]");
@@ -147,7 +176,7 @@
       }
     } catch { /* the service is away: the next event renews */ }
     busy = false;
-    if (again) { again = false; setTimeout(renew, 1000); }
+    if (again || document.querySelector("[data-again]")) { again = false; setTimeout(renew, 1000); } // a part is still being read
   };
   let live = "", events = null;
   const tell = () => {

@@ -159,3 +159,15 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
+
+// An address in an advice is a link, and nothing else of the text is.
+func TestLinked(t *testing.T) {
+	for text, want := range map[string]string{
+		"Jepsen: <https://jepsen.io/a-b.1>.":                     `Jepsen: <a href="https://jepsen.io/a-b.1" rel="noreferrer">https://jepsen.io/a-b.1</a>.`,
+		`<script>x</script> <https://x"onclick=1> & javascript:`: `&lt;script&gt;x&lt;/script&gt; &lt;https://x&#34;onclick=1&gt; &amp; javascript:`,
+	} {
+		if got := string(linked(text)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

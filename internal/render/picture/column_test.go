@@ -52,14 +52,14 @@ func TestColumn(t *testing.T) {
 				t.Errorf("%d boxes: arrow %d starts %.1f and ends %.1f from its boxes", n, i, start, end)
 			}
 		}
-		wellFormed(t, Narrow(scene.New(&f)))
+		wellFormed(t, Narrow(scene.New(&f), nil))
 	}
 }
 
 // More transactions than fit on a ring stand in a column on every page.
 func TestLargeCyclesStandInAColumn(t *testing.T) {
 	f := ring(slices.Repeat([]string{"rw"}, onRing+1)...)
-	if s := scene.New(&f); string(Wide(s)) != string(Narrow(s)) {
+	if s := scene.New(&f); string(Wide(s, nil)) != string(Narrow(s, nil)) {
 		t.Error("a ring of seven")
 	}
 }

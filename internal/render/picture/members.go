@@ -22,6 +22,7 @@ type node struct {
 	about []string
 	ops   []op
 	alone bool  // its operations contradict each other: a bracket joins them
+	loop  int   // the scene's arrow between them
 	at    point // centre
 	w, h  float64
 }
@@ -37,8 +38,10 @@ func nodesOf(s *scene.Scene) []node {
 	for i := range s.Members {
 		nodes = append(nodes, nodeOf(&s.Members[i]))
 	}
-	for _, a := range s.Arrows {
-		nodes[a.From].alone = nodes[a.From].alone || a.From == a.To
+	for i, a := range s.Arrows {
+		if n := &nodes[a.From]; a.From == a.To && !n.alone {
+			n.alone, n.loop = true, i
+		}
 	}
 	if hidden := len(nodes) - maxNodes + 1; hidden > 1 {
 		nodes = append(nodes[:maxNodes-1], node{name: "and " + plural(hidden, "transaction") + " more"})

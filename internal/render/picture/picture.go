@@ -34,21 +34,26 @@ const onRing = 6
 // SVG is the picture of f as a document of its own, or for use inside HTML. Its ids start with
 // a hash of the finding's id, so that several fit on one page. The same finding gives the same
 // bytes. Up to six transactions are on a ring, more are in a column.
-func SVG(f finding.Finding) []byte { return Wide(scene.New(&f)) }
+func SVG(f finding.Finding) []byte { return Wide(scene.New(&f), nil) }
+
+// Evidence is the address of the evidence of an arrow of the scene, for a link. nil: there are no links.
+type Evidence func(arrow int) string
 
 // Wide is the picture for a page with room.
-func Wide(s *scene.Scene) []byte {
+func Wide(s *scene.Scene, evidence Evidence) []byte {
 	d := newDrawing(s)
 	if len(d.nodes) > onRing {
-		return Narrow(s)
+		return Narrow(s, evidence)
 	}
+	d.evidence = evidence
 	d.ring()
 	return d.bytes(s, "w")
 }
 
 // Narrow is the picture for a page of 360 px: the boxes stand in a column.
-func Narrow(s *scene.Scene) []byte {
+func Narrow(s *scene.Scene, evidence Evidence) []byte {
 	d := newDrawing(s)
+	d.evidence = evidence
 	d.column()
 	return d.bytes(s, "n")
 }
@@ -66,8 +71,11 @@ func prefixOf(s *scene.Scene, form string) string {
 }
 
 func (d *drawing) write() {
-	box := d.bounds()
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="img" aria-labelledby="%s-t %[1]s-d" `, d.prefix)
+	box, role := d.bounds(), "img"
+	if d.evidence != nil {
+		role = "group" // of an image, a screen reader tells no links
+	}
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="%s" aria-labelledby="%s-t %[2]s-d" `, role, d.prefix)
 	d.printf(`width="%.0f" height="%.0f" viewBox="%.0f %.0f %.0f %.0f">`+"\n",
 		box.width(), box.height(), box.left, box.top, box.width(), box.height())
 	d.printf(`<title id="%s-t">%s</title>`+"\n", d.prefix, escape(d.title()))
@@ -125,28 +133,56 @@ func (d *drawing) writeMarkers() {
 }
 
 func (d *drawing) writeArrow(a *arrow) {
-	if a.path != nil {
-		d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="`, a.kind, d.prefix, a.kind)
-		for i, p := range a.path {
-			command := byte('L')
-			if i == 0 {
-				command = 'M'
-			}
-			d.printf("%c%.1f %.1f", command, p.x, p.y)
-		}
-		d.printf(`"/>` + "\n")
-		return
+	course := a.course()
+	if d.evidence != nil { // keys and screen readers meet the link of the label
+		d.printf(`<a href="%s" tabindex="-1" aria-hidden="true"><path class="hit" d="%s"/>`, escape(d.evidence(a.of)), course)
 	}
-	c := a.curve
-	d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="M%.1f %.1fQ%.1f %.1f %.1f %.1f"/>`+"\n",
-		a.kind, d.prefix, a.kind, c[0].x, c[0].y, c[1].x, c[1].y, c[2].x, c[2].y)
+	d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="%s"/>`, a.kind, d.prefix, a.kind, course)
+	d.endLink()
+}
+
+// course is the arrow as the data of a path.
+func (a *arrow) course() string {
+	if a.path == nil {
+		c := a.curve
+		return fmt.Sprintf("M%.1f %.1fQ%.1f %.1f %.1f %.1f", c[0].x, c[0].y, c[1].x, c[1].y, c[2].x, c[2].y)
+	}
+	var b strings.Builder
+	for i, p := range a.path {
+		command := byte('L')
+		if i == 0 {
+			command = 'M'
+		}
+		fmt.Fprintf(&b, "%c%.1f %.1f", command, p.x, p.y)
+	}
+	return b.String()
 }
 
 func (d *drawing) writeLabel(a *arrow) {
 	at, w := a.middle(), labelWidth(a.label)
+	order := "before"
+	if a.kind == scene.Contradicts {
+		order = "and"
+	}
+	d.beginLink(a.of, fmt.Sprintf("%s %s %s, %s", d.nodes[a.from].name, order, d.nodes[a.to].name, a.label))
 	d.printf(`<g class="label %s"><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="%d"/>`,
 		a.kind, at.x-w/2, at.y-labelHeight/2, w, labelHeight, labelHeight/2)
-	d.printf(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`+"\n", at.x, at.y+4, escape(a.label))
+	d.printf(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`, at.x, at.y+4, escape(a.label))
+	d.endLink()
+}
+
+// beginLink begins a link to the evidence of an arrow of the scene, unless there are no links.
+func (d *drawing) beginLink(arrow int, name string) {
+	if d.evidence != nil {
+		d.printf(`<a href="%s" aria-label="%s">`, escape(d.evidence(arrow)), escape("Evidence: "+name))
+	}
+}
+
+func (d *drawing) endLink() {
+	if d.evidence != nil {
+		d.printf("</a>")
+	}
+	d.printf("\n")
 }
 
 func (d *drawing) writeNode(n *node) {
@@ -176,7 +212,13 @@ func (d *drawing) writeNode(n *node) {
 		d.printf(`<text class="%s" x="%.1f" y="%.1f">%s</text>`, class, x, y, escape(op.text))
 	}
 	if n.alone && len(rows) > 1 {
-		d.printf(`<path class="edge other" d="M%.1f %.1fh-6V%.1fh6"/>`, r.right-4, rows[0], rows[len(rows)-1])
+		bracket := fmt.Sprintf("M%.1f %.1fh-6V%.1fh6", r.right-4, rows[0], rows[len(rows)-1])
+		d.beginLink(n.loop, "two operations of "+n.name)
+		if d.evidence != nil {
+			d.printf(`<path class="hit" d="%s"/>`, bracket)
+		}
+		d.printf(`<path class="edge other" d="%s"/>`, bracket)
+		d.endLink()
 	}
 	d.printf("</g>\n")
 }

@@ -54,6 +54,7 @@ func (c curve) part(from, to float64) curve {
 
 // arrow is a dependency in the picture.
 type arrow struct {
+	of       int // the scene's arrow
 	from, to int // nodes
 	kind     string
 	label    string
@@ -71,20 +72,21 @@ func (a *arrow) middle() point {
 }
 
 type drawing struct {
-	finding *finding.Finding
-	nodes   []node
-	arrows  []arrow
-	prefix  string
-	out     bytes.Buffer
+	finding  *finding.Finding
+	nodes    []node
+	arrows   []arrow
+	evidence Evidence
+	prefix   string
+	out      bytes.Buffer
 }
 
 // newDrawing has the boxes and the arrows, which no layout has placed yet.
 func newDrawing(s *scene.Scene) *drawing {
 	d := &drawing{finding: s.Finding, nodes: nodesOf(s)}
-	for _, a := range s.Arrows {
+	for i, a := range s.Arrows {
 		from, to := d.indexOf(a.Edge.From), d.indexOf(a.Edge.To)
 		if from != to {
-			d.arrows = append(d.arrows, arrow{from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
+			d.arrows = append(d.arrows, arrow{of: i, from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
 		}
 	}
 	for i := range d.nodes {

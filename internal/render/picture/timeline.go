@@ -24,6 +24,7 @@ const (
 	// sessionHeight is the height of the line that names a session.
 	sessionHeight = lineHeight + 4
 	tickEvery     = 110 // about so far apart are two ticks
+	axisLines     = 4   // the axis: air, ticks, when it begins in UTC, and in the zone of the reader
 )
 
 // span is a stretch of time, in ns since the Unix epoch.
@@ -102,7 +103,7 @@ func (t *timeline) height() float64 {
 	for _, x := range t.sessions {
 		rows += len(x.members)
 	}
-	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(3+len(t.marks)+t.lanes)*lineHeight)
+	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(axisLines+len(t.marks)+t.lanes)*lineHeight)
 }
 
 func (t *timeline) write() {
@@ -113,7 +114,7 @@ func (t *timeline) write() {
 	t.printf(`<desc id="%s-d">%s</desc>`+"\n", t.prefix, escape(t.order()+t.happened()))
 	t.printf("<style>%s</style>\n", style)
 	for i := range t.marks {
-		t.writeMark(&t.marks[i], h-margin-float64(2+len(t.marks))*lineHeight)
+		t.writeMark(&t.marks[i], h-margin-float64(axisLines-1+len(t.marks))*lineHeight)
 	}
 	t.writeTicks(h)
 	y := t.top()
@@ -182,7 +183,7 @@ func brief(ns int64) int64 {
 
 // writeTicks draws the axis at the bottom.
 func (t *timeline) writeTicks(h float64) {
-	bottom := h - margin - float64(1+len(t.marks))*lineHeight
+	bottom := h - margin - float64(axisLines-2+len(t.marks))*lineHeight
 	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
 	step := round(length / max(int64(t.width)/tickEvery, 2))
 	for i := range length/step + 1 {
@@ -197,7 +198,10 @@ func (t *timeline) writeTicks(h float64) {
 		t.printf(`<path class="rule" d="%s"/>`, t.rules(x, bottom-lineHeight+4))
 		t.printf(`<text class="legend" x="%.1f" y="%.1f" text-anchor="%s">+%s</text>`+"\n", x, bottom-2, anchor, milliseconds(at-t.all.from))
 	}
-	t.text("legend", margin, bottom+lineHeight-4, clipTo("ms since "+time.Unix(0, t.all.from).UTC().Format("2006-01-02 15:04:05.000000"), int(t.width/charWidth))+" UTC")
+	begins := time.Unix(0, t.all.from).UTC()
+	t.text("legend", margin, bottom+lineHeight-4, "ms since "+begins.Format("2006-01-02 15:04:05.000000")+" UTC")
+	// A page's script fills it in.
+	t.printf(`<text class="legend" x="%d" y="%.1f" data-local="%s"></text>`+"\n", margin, bottom+2*lineHeight-4, begins.Format(time.RFC3339Nano))
 }
 
 // round is the least of 1, 2, 5, 10, 20, 50 and so on that is ns at least.

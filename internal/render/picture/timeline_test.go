@@ -30,6 +30,9 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("%d: %q is missing in\n%s", width, want, text)
 			}
 		}
+		if !strings.Contains(string(svg), ` data-local="2026-03-02T09:00:00Z"></text>`) {
+			t.Errorf("%d: no line for the time of the reader", width)
+		}
 		if strings.Contains(text, "no time") {
 			t.Error("an event without a time is drawn")
 		}

@@ -137,11 +137,22 @@ func (b *browser) look(url string) {
 			value[int](b, `document.querySelectorAll("time:not(summary time)").length`) > 0 {
 			b.t.Errorf("%s: local times are told: %v", where, told)
 		}
+		if wrong := value[[]string](b, axes); len(wrong) > 0 {
+			b.t.Errorf("%s: axes of timelines in the zone of the reader: %q", where, wrong)
+		}
 		b.fits(where)
 		b.accessible(where)
 		b.silent(where)
 	}
 }
+
+// axes are the lines of timelines that do not tell the local time, to a millisecond, or that tell UTC twice.
+const axes = `[...document.querySelectorAll("text[data-local]")].map((e) => {
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const local = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3}).format(new Date(e.dataset.local));
+	const told = zone === "UTC" ? e.textContent === "" : e.textContent.endsWith(local + " local");
+	return told ? "" : zone + ": " + e.textContent + ", want " + local;
+}).filter((wrong) => wrong)`
 
 // fits says what is wider than the page.
 func (b *browser) fits(where string) {

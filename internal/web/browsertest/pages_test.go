@@ -90,26 +90,13 @@ func TestPages(t *testing.T) {
 		b.t = t
 		b.groups(s, byAnomaly["lost-update"])
 	})
-	t.Run("an overview of 50 sources", func(t *testing.T) {
-		b.t = t
-		s.feedMany(t, 50)
-		within(t, time.Minute, "the sources are not on the page", func() bool {
-			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
-			return value[int](b, `document.querySelectorAll("article.source").length`) == 50 &&
-				value[int](b, `[...document.querySelectorAll("article.source .who")].filter((e) => e.textContent.includes("shop-")).length`) > 20
-		})
-		b.look(s.url + "/")
-		b.look(s.url + "/?span=7d&skip=50")
-		b.silent("the overview")
-		if *rewrite {
-			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
-			b.screenshot("overview", 1200, 900)
-			b.screenshot("overview-phone", 360, 1600)
-		}
-	})
 	t.Run("find, filter, open, expand, download", func(t *testing.T) {
 		b.t = t
 		b.walk(s, byAnomaly["lost-update"])
+	})
+	t.Run("each arrow opens its evidence", func(t *testing.T) {
+		b.t = t
+		b.edges(s, byAnomaly["lost-update"], nine)
 	})
 	t.Run("seven and more on a phone", func(t *testing.T) {
 		b.t = t

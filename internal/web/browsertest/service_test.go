@@ -64,6 +64,7 @@ type service struct {
 	url            string
 	user, password string // of the pages; "": they are open
 	stdin          io.WriteCloser
+	process        *os.Process
 	errs           *bytes.Buffer
 }
 
@@ -72,6 +73,14 @@ func start(t *testing.T, args ...string) *service { return startAs(t, "", "", ar
 // startAs starts a monitor whose pages ask for a login, unless user is "".
 func startAs(t *testing.T, user, password string, args ...string) *service {
 	t.Helper()
+	return launch(t, "", user, password, append([]string{"--stdin", "--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms",
+		"--window", "1s", "--self-test", "0", "--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,clock-drift=0s",
+	}, args...)...)
+}
+
+// launch starts a monitor with these arguments, in a folder.
+func launch(t *testing.T, dir, user, password string, args ...string) *service {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,19 +88,18 @@ func startAs(t *testing.T, user, password string, args ...string) *service {
 	addr := l.Addr().String()
 	l.Close()
 	s := &service{url: "http://" + addr, user: user, password: password, errs: &bytes.Buffer{}}
-	cmd := exec.Command(build(t), append([]string{"run", "--stdin", "--http", addr, "--data", filepath.Join(t.TempDir(), "data"),
-		"--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms", "--window", "1s", "--self-test", "0",
-		"--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,clock-drift=0s",
-	}, args...)...)
-	cmd.Stderr = s.errs
+	cmd := exec.Command(build(t), append([]string{"run", "--http", addr, "--data", filepath.Join(t.TempDir(), "data")}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, s.errs
 	if s.stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	t.Cleanup(func() {
 		s.stdin.Close()
+		cmd.Process.Signal(os.Interrupt) // it may read no standard input
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("the monitor says:\n%s", s.errs)
@@ -195,27 +203,6 @@ func (s *service) feed(t *testing.T) {
 	}
 	write("nine", map[string]any{"txn": "later", "status": "committed", "ops": []any{}, "start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
 	if _, err := s.stdin.Write(out.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// feedMany gives the monitor transactions of so many sources.
-func (s *service) feedMany(t *testing.T, sources int) {
-	t.Helper()
-	at := time.Now().UTC().Add(-5 * time.Minute)
-	var out bytes.Buffer
-	for i := range sources {
-		for n := range 20 {
-			start := at.Add(time.Duration(n) * 15 * time.Second)
-			seen := n // of the counter that each transaction adds to
-			if i%7 == 0 && n == 9 {
-				seen-- // a lost update
-			}
-			fmt.Fprintf(&out, `{"txn":"T%d","source":"shop-%d.example","session":"s","seq":%d,"status":"committed","start":%q,"end":%q,"ops":[{"op":"r","key":"stock","value":%d},{"op":"w","key":"stock","value":%d}]}`+"\n",
-				n, i, n, start.Format(time.RFC3339Nano), start.Add(5*time.Millisecond).Format(time.RFC3339Nano), seen, n+1)
-		}
-	}
-	if _, err := s.stdin.Write(bytes.ReplaceAll(out.Bytes(), []byte(`"key":"stock","value":0}`), []byte(`"key":"stock","value":null}`))); err != nil {
 		t.Fatal(err)
 	}
 }

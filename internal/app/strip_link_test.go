@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
+)
+
+func read(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %v %s", url, answer.Status, err, text)
+	}
+	return string(text)
+}
+
+// A violated stretch of a strip leads to the findings that violate it, though they were found later, and to no others.
+// Records are told late: what was found minutes after a pane still belongs to it.
+func TestStripLeadsToItsFindings(t *testing.T) {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	var log strings.Builder
+	for n := range 300 { // a counter, a step each ten seconds
+		end, seen := at.Add(time.Duration(n-300)*10*time.Second), n
+		if n == 60 || n == 61 || n == 200 { // at 9:20:00, 9:20:10 and 9:43:20
+			seen--
+		}
+		value := fmt.Sprint(seen)
+		if seen == 0 {
+			value = "null"
+		}
+		fmt.Fprintf(&log, `{"txn":"T%d","session":"s","status":"committed","start":%d,"end":%d,"ops":[{"op":"r","key":"stock","value":%s},{"op":"w","key":"stock","value":%d}]}`+"\n",
+			n, end.Add(-time.Second).UnixNano(), end.UnixNano(), value, n+1)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(log.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := config.DefaultService()
+	s.Data, s.HTTP.Address, s.Inputs = dir, "127.0.0.1:0", []config.Input{{Tail: []string{filepath.Join(dir, "*.jsonl")}}}
+	s.SelfTest, s.Watch.Contract = 0, config.WholeContract()
+	a, err := New(Options{Config: s, Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Stop(context.Background())
+	links := regexp.MustCompile(`<a href="(/list\?ended-from=[^"]*)" aria-label="violated, ([^"]*)">`)
+	var found [][]string
+	waitFor(t, "violated stretches", func() bool {
+		found = links.FindAllStringSubmatch(read(t, "http://"+a.HTTPAddr()+"/"), -1)
+		return slices.ContainsFunc(found, func(x []string) bool { return strings.Contains(x[2], "09:43") }) && a.Status().Sources[0].Counters.Committed == 300
+	})
+	seen := map[string]bool{}
+	for _, x := range found {
+		link := html.UnescapeString(x[1])
+		var list []finding.Finding
+		if err := json.Unmarshal([]byte(read(t, "http://"+a.HTTPAddr()+strings.Replace(link, "/list", "/api/v1/findings", 1))), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			t.Errorf("%s: no finding at %s", x[2], link)
+		}
+		for _, f := range list {
+			early := slices.ContainsFunc(f.Txns, func(id string) bool { return id == "T59" || id == "T60" || id == "T61" })
+			if wanted := strings.Contains(x[2], "09:20") || strings.Contains(x[2], "09:19"); early != wanted {
+				t.Errorf("%s leads to the finding of %v", x[2], f.Txns)
+			}
+			seen[f.ID] = true
+		}
+		if page := read(t, "http://"+a.HTTPAddr()+link); strings.Count(page, `<article class="card`) != len(list) || !strings.Contains(page, "Their transactions ended from") ||
+			!strings.Contains(page, `<input type="hidden" name="ended-from"`) {
+			t.Errorf("the page of %s does not have the %d findings, or its form loses the time", link, len(list))
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("%d findings in %d stretches", len(seen), len(found))
+	}
+}
