@@ -57,6 +57,8 @@ internal/catalog      : finding internal/pattern
 internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/group        :
+internal/group/drive  : internal/group internal/group/store
+internal/group/keep   : internal/group/store store
 internal/group/store  : internal/group
 internal/group/store/file : internal/group
 internal/group/store/nats : internal/group
