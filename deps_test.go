@@ -57,6 +57,8 @@ internal/catalog      : finding internal/pattern
 internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/group        :
+internal/group/drive  : internal/group internal/group/store
+internal/group/keep   : internal/group/store store
 internal/group/store  : internal/group
 internal/group/store/file : internal/group
 internal/group/store/nats : internal/group
@@ -130,6 +132,7 @@ github.com/minio/minio-go/v7           : internal/group/store/s3
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/group/store/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
+github.com/prometheus/client_model     : internal/app
 github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor

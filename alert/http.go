@@ -78,6 +78,7 @@ func (p *poster) post(ctx context.Context, payload []byte, header http.Header) e
 	request.Header = header
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "isowatch")
+	setOwner(ctx, request.Header)
 	p.login.on(request)
 	response, err := p.client.Do(request)
 	if err != nil {

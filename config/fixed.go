@@ -15,6 +15,7 @@ func (s *Service) Fixed(next *Service) []string {
 	}{
 		{"data", s.Data == next.Data},
 		{"replica", s.Replica == next.Replica},
+		{"group", s.Group == next.Group},
 		{"durability", s.Durability == next.Durability},
 		{"min-free", s.MinFree == next.MinFree},
 		{"memory", s.Memory == next.Memory},

@@ -57,6 +57,8 @@ type Service struct {
 	Data string // folder of the store, the embedded server's stream and the socket
 	// Replica names this monitor among several that watch the same, in its metrics and its log; "": no name.
 	Replica string
+	// Group: this monitor shares its inputs with others.
+	Group Group
 	// Durability says which crashes a committed step survives: Async or Fsync.
 	Durability string
 	// MinFree is the free space of the folder's disk below which no input is taken.
@@ -95,7 +97,7 @@ func DefaultService() Service {
 	w.KeyCap = DefaultKeyCap
 	return Service{
 		Watch: w, Data: DefaultData, Durability: Async, MinFree: DefaultMinFree,
-		Log: Log{"info", "text"}, HTTP: HTTP{Address: DefaultHTTP},
+		Group: Group{Lease: DefaultLease}, Log: Log{"info", "text"}, HTTP: HTTP{Address: DefaultHTTP},
 		Embedded:  Embedded{Port: DefaultNATSPort, MaxAge: DefaultMaxAge},
 		Retention: DefaultRetention(),
 	}
@@ -105,6 +107,7 @@ func (s *Service) fields() []field {
 	return []field{
 		{"data", text{&s.Data}},
 		{"replica", text{&s.Replica}},
+		{"group", &s.Group},
 		{"durability", oneOf{&s.Durability, []string{Async, Fsync}}},
 		{"min-free", size{&s.MinFree}},
 		{"memory", orAuto{size{&s.Memory}}},
@@ -280,6 +283,7 @@ func (s *Service) Validate() error {
 	s.validateSources(&f)
 	s.validateInputs(&f)
 	s.validateSelfTest(&f)
+	s.validateGroup(&f)
 	s.validateSinks(&f)
 	f.in("retention", "", s.Retention.validate())
 	return f.err()

@@ -55,6 +55,18 @@ func TestServiceFaults(t *testing.T) {
 	}{
 		{"no folder", func(s *Service) { s.Data = "" }, "data"},
 		{"a replica that is no word", func(s *Service) { s.Replica = "a b" }, "replica"},
+		{"a group without a store", func(s *Service) {
+			s.Group.Name, s.Inputs = "g", []Input{{NATS: &NATS{URLs: []string{"h"}, Stream: "S"}}}
+		}, "--group-state"},
+		{"a store without a group", func(s *Service) { s.Group.State = "file:///x" }, "--group NAME"},
+		{"a store of another kind", func(s *Service) { s.Group.Name, s.Group.State = "g", "http://x" }, "file:///DIR"},
+		{"a group that is no word", func(s *Service) { s.Group.Name = "a.b" }, "at most 50"},
+		{"a member that is no word", func(s *Service) { s.Group.Name, s.Group.Member = "g", "a b" }, "member"},
+		{"a lease under a second", func(s *Service) { s.Group.Name, s.Group.Lease = "g", 999*time.Millisecond }, "at least 1s"},
+		{"a group with the embedded server", func(s *Service) { s.Group.Name = "g" }, "not shared"},
+		{"a group with standard input", func(s *Service) { s.Group.Name, s.Inputs = "g", []Input{{Stdin: true}} }, "only"},
+		{"a group with files", func(s *Service) { s.Group.Name, s.Inputs = "g", []Input{{Tail: []string{"x"}}} }, "only"},
+		{"a group with a self-test", func(s *Service) { s.Group.Name, s.SelfTest = "g", time.Minute }, "self-test"},
 		{"a replica of 101 letters", func(s *Service) { s.Replica = strings.Repeat("a", 101) }, "replica"},
 		{"durability", func(s *Service) { s.Durability = "sync" }, `durability "sync": want async or fsync`},
 		{"no port", func(s *Service) { s.HTTP.Address = "localhost" }, `http "localhost": want HOST:PORT`},

@@ -62,6 +62,9 @@ func (s *Store) Commit(entries []Entry) error {
 	s.commit.seq++
 	s.made.Store(s.commit.seq)
 	s.dirty.Store(true)
+	if s.options.Committed != nil {
+		s.options.Committed(entries)
+	}
 	s.owe(entries)
 	s.fill(size)
 	s.counts.committed(entries, size, time.Since(started))

@@ -27,6 +27,9 @@ func writable(dir string) error {
 	return nil
 }
 
+// Lock keeps a folder from other processes until unlock. Its error is ErrLocked if another one has it.
+func Lock(dir string) (unlock func(), err error) { return tryLock(dir, false) }
+
 // tryLock takes the lock that Badger takes, on the folder, for a moment.
 func tryLock(dir string, shared bool) (unlock func(), err error) {
 	d, err := os.Open(dir)

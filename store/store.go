@@ -82,6 +82,9 @@ type Options struct {
 	// LockWait is how long Open waits for another process to leave the folder,
 	// as when a container is replaced. 0: not at all.
 	LockWait time.Duration
+	// Committed, unless nil, is given what each commit changed, once it is made, in the order of commits. It must not
+	// block, and must keep nothing.
+	Committed func(entries []Entry)
 	// InMemory keeps all but the chunks of snapshots in memory; what was committed ends
 	// with Close. For tests of what stands on a store: opening and closing one costs a
 	// tenth, since no file is made, mapped and synced.

@@ -22,6 +22,7 @@ import (
 func findingsCommand(t *terminal) *cobra.Command {
 	data, output, id := config.DefaultData, "text", ""
 	dead, panes := false, false
+	name, state := "", "" // of a group
 	c := &cobra.Command{
 		Use:   "findings",
 		Short: "Print stored findings, oldest first, also while a service runs",
@@ -52,7 +53,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			}
 			var line []byte
 			found := false
-			err := app.ReadStored(c.Context(), data, kind, func(record []byte) (err error) {
+			take := func(record []byte) (err error) {
 				if id != "" && !isFinding(record, id) {
 					return nil
 				}
@@ -61,7 +62,14 @@ func findingsCommand(t *terminal) *cobra.Command {
 					_, err = t.stdout.Write(line)
 				}
 				return err
-			})
+			}
+			var err error
+			if name == "" && state == "" {
+				err = app.ReadStored(c.Context(), data, kind, take)
+			} else {
+				err = findGroup(c, name, state, dead || panes, take)
+				data = "the group"
+			}
 			if err == nil && id != "" && !found {
 				return usagef("no finding has the id %s", id)
 			}
@@ -71,6 +79,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			return err
 		},
 	}
+	groupFlags(c, &name, &state)
 	f := c.Flags()
 	f.StringVar(&data, "data", data, "data folder of the service")
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
@@ -78,6 +87,22 @@ func findingsCommand(t *terminal) *cobra.Command {
 	f.StringVar(&id, "id", "", "print this finding only")
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the output")
 	return c
+}
+
+// findGroup gives the findings of a group.
+func findGroup(c *cobra.Command, name, state string, other bool, take func([]byte) error) error {
+	switch {
+	case name == "" || state == "":
+		return usagef("a group needs both: name it with --group, and its store with --group-state")
+	case c.Flags().Changed("data") || other:
+		return usagef("of a group, findings are printed only: leave out --data, --dead-letters and --panes")
+	}
+	s, err := app.OpenGroup(c.Context(), state, name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return app.GroupFindings(c.Context(), s, take)
 }
 
 // showText appends a record of the kind in its form for people.

@@ -165,7 +165,11 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook})
+	options := app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook}
+	if p.config.Group.Name != "" {
+		return p.runInGroup(ctx, options)
+	}
+	a, err := app.New(options)
 	if err != nil {
 		return usageError{err}
 	}

@@ -38,6 +38,10 @@ func (r *settings) register(f *pflag.FlagSet) {
 	outputFlag(f, &r.output)
 	logFlags(f, &s.Log)
 	r.sinks.register(f)
+	f.StringVar(&s.Group.Name, "group", s.Group.Name, "name of the group of monitors that this one shares its inputs with (docs/scale.md)")
+	f.StringVar(&s.Group.State, "group-state", s.Group.State, "store of the group: nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR")
+	f.DurationVar(&s.Group.Lease, "group-lease", s.Group.Lease, "how long a member that is gone keeps its units, at least 1s")
+	f.StringVar(&s.Group.Member, "group-member", s.Group.Member, "name of this member of the group (default the host's name)")
 	for _, x := range s.Settings("replica", "min-free", "memory", "http", "self-test", "retention") {
 		name := strings.ReplaceAll(x.Path, ".", "-")
 		if f.Lookup(name) != nil || x.Path == "http.address" {

@@ -76,6 +76,8 @@ type Options struct {
 	// Memory bounds the resident memory of the process, bytes; 0: any amount. The caller limits the
 	// runtime to [HeapLimit] of it.
 	Memory int64
+	// unit: the app watches one unit of a group; nil: it stands alone.
+	unit *unit
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -91,6 +93,7 @@ type App struct {
 	stopErr  error
 
 	registry    *prometheus.Registry
+	registerer  prometheus.Registerer // of registry, with the label of the unit
 	store       *store.Store
 	engine      *engine.Engine
 	embedded    *brokernats.Embedded
@@ -136,6 +139,12 @@ func New(o Options) (*App, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(o.Memory), budget: divide(o.Memory), readAhead: newCredit(divide(o.Memory).ahead), reloading: make(chan struct{}, 1), left: make(chan struct{})}
+	a.registerer = a.registry
+	if u := o.unit; u != nil {
+		a.registerer = prometheus.WrapRegistererWith(prometheus.Labels{"unit": u.name}, a.registry)
+		a.budget = divide(u.share(o.Memory))
+		a.readAhead = newCredit(a.budget.ahead)
+	}
 	a.current.Store(&a.config)
 	if a.config.SelfTest > 0 {
 		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
@@ -195,11 +204,18 @@ func (a *App) openStore(ctx context.Context) error {
 		}
 		return nil // App.Err tells it
 	})
+	if a.options.unit != nil {
+		return a.options.unit.fill(ctx, a)
+	}
 	return nil
 }
 
 func (a *App) storeOptions() store.Options {
-	return store.Options{Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync, MemTable: a.budget.memTable, Resident: a.budget.resident()}
+	var committed func([]store.Entry)
+	if u := a.options.unit; u != nil {
+		committed = u.committed
+	}
+	return store.Options{Committed: committed, Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync, MemTable: a.budget.memTable, Resident: a.budget.resident()}
 }
 
 // remedy says what a person can do about a store that does not open.
@@ -290,6 +306,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 		watch := c.WatchOf(source)
 		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
+		if a.options.unit != nil {
+			again.data = "" // it is the member's, and the finding is the group's
+		}
 		machine.Replay = again.command(source, watch)
 		if !watch.ShowValues {
 			machine.Hide = a.hiding.key

@@ -27,10 +27,12 @@ func (a *App) register() error {
 	c.pages, c.replica = a.linkedPages(), a.config.Replica
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
-	for _, x := range []prometheus.Collector{
-		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
-		if err := a.registry.Register(x); err != nil {
+	all := []prometheus.Collector{c}
+	if a.options.unit == nil { // else the group tells of the process
+		all = append(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	for _, x := range all {
+		if err := a.registerer.Register(x); err != nil {
 			return fmt.Errorf("metrics: %w", err)
 		}
 	}

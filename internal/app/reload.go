@@ -111,7 +111,12 @@ func (a *App) swapSinks(made []madeSink) error {
 
 // dispatch begins to deliver.
 func (a *App) dispatch(routes []alert.Route) error {
-	d, err := alert.NewDispatcher(pausingOutbox{hidingOutbox{engine.Reader{Store: a.store}, a.hiding}, a.diskSpace}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
+	var outbox alert.Outbox = pausingOutbox{hidingOutbox{engine.Reader{Store: a.store}, a.hiding}, a.diskSpace}
+	o := alert.Options{Log: a.log, Metrics: a.sinkMetrics}
+	if u := a.options.unit; u != nil {
+		outbox, routes, o.CloseTimeout = u.holding(outbox), u.gated(routes), unitCloseTimeout
+	}
+	d, err := alert.NewDispatcher(outbox, routes, o)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type madeSink struct {
 // makeSinks makes the sinks, to which nothing is delivered yet, and reads the secrets of the pages. It
 // tells the faults of all of them at once.
 func (a *App) makeSinks(context.Context) error {
-	a.sinkMetrics = alert.NewMetrics(a.registry)
+	a.sinkMetrics = alert.NewMetrics(a.registerer)
 	guard, unread := a.readGuard()
 	a.guard.Store(&guard)
 	made, err := a.buildSinks(a.config.Sinks)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -98,4 +99,31 @@ func (e *Engine) lament(before, after *head) {
 	e.lamented = true
 	e.log.Error("the outbox is full: a sink takes nothing, and the oldest findings are not sent to it any more. They stay stored",
 		"kept", after.Outbox-after.Trimmed, "bytes", after.OutboxBytes, "sinks", *e.sinks.Load())
+}
+
+// Told reads what was committed. through is the number of the last delivery that the head counts, if the entries have the
+// head. cursors says whether a sink was given something.
+func Told(entries []store.Entry) (through uint64, known, cursors bool) {
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.Space == spaceSink:
+			cursors = true
+		case e.Space == spaceHead && string(e.Key) == "head":
+			var h struct{ Outbox uint64 }
+			known = json.Unmarshal(e.Value, &h) == nil
+			through = h.Outbox
+		}
+	}
+	return through, known, cursors
+}
+
+// Finding reads an entry that holds a finding, as JSON. ok is false for any other one.
+func Finding(e *store.Entry) (id string, text []byte, ok bool) {
+	if e.Space != spaceFinding || !e.Delete && len(e.Value) < 8 {
+		return "", nil, false
+	}
+	if !e.Delete {
+		text = e.Value[8:]
+	}
+	return string(e.Key), text, true
 }

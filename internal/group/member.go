@@ -225,6 +225,9 @@ func (m *Member) renewed(now Instant, p pending, r Reply) {
 		m.renewing = false
 		m.away = p.away
 		m.renewedAs(now, p.number, r.Value.Version)
+		if m.leaving { // a slow store answers the lists before the renewals: the lease could never be ended there
+			m.act(now)
+		}
 		return
 	}
 	// The error leaves that open. The record shows it.

@@ -221,12 +221,12 @@ func (x *worker) step() {
 		for _, f := range x.open {
 			data = fmt.Appendf(data, "%d:%d ", f.number, f.text)
 		}
-		if p.m.Commit(x.unit, data, x.found) {
+		if p.m.Commit(x.unit, x.term, data, x.found) {
 			x.unsaved, x.committing = false, true
 		}
 	}
 	if x.yielding && !x.unsaved && !x.committing && x.under == 0 {
-		p.m.Yielded(x.unit)
+		p.m.Yielded(x.unit, x.term)
 	}
 }
 

@@ -112,10 +112,11 @@ func (m *Member) wrote(i int32, record stateRecord) {
 }
 
 // Commit stores what a successor needs to come to the findings up to the number through, and to deliver those
-// that were not. It says whether it was begun: the write before must have ended, with the event Committed.
-func (m *Member) Commit(name string, data []byte, through uint64) bool {
+// that were not. It says whether it was begun: the term must be the present one, and the write before must have
+// ended, with the event Committed.
+func (m *Member) Commit(name string, term uint64, data []byte, through uint64) bool {
 	u := m.owned(name)
-	if u == nil || !u.hold.ready || u.hold.want != nil || u.hold.yielded {
+	if u == nil || u.hold.term != term || !u.hold.ready || u.hold.want != nil || u.hold.yielded {
 		return false
 	}
 	u.hold.want = &stateRecord{u.hold.term, u.hold.number + 1, through, data}

@@ -278,9 +278,9 @@ func (m *Member) leftNow(_ Instant, p pending, r Reply) {
 
 // Yielded says that the caller has stopped, and committed what a successor needs. It delivers nothing of the unit
 // any more.
-func (m *Member) Yielded(name string) {
+func (m *Member) Yielded(name string, term uint64) {
 	u := m.owned(name)
-	if u == nil || u.hold.to < 0 && !u.hold.toAnybody {
+	if u == nil || u.hold.term != term || u.hold.to < 0 && !u.hold.toAnybody {
 		return
 	}
 	u.hold.yielded = true

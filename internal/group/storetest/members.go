@@ -1,14 +1,13 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/isowatch/isowatch/internal/group"
+	"github.com/isowatch/isowatch/internal/group/drive"
 	"github.com/isowatch/isowatch/internal/group/store"
 )
 
@@ -19,76 +18,40 @@ const (
 
 // node runs a member over a store in real time.
 type node struct {
-	m     *group.Member
+	m     *drive.Member
 	mu    sync.Mutex
 	owned map[string]uint64 // terms of the units that it owns
-	stop  context.CancelFunc
-	ended chan struct{}
 }
 
 func startNode(t *testing.T, id string, s store.Store) *node {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	n := &node{owned: map[string]uint64{}, stop: stop, ended: make(chan struct{})}
-	n.m = group.NewMember(group.Config{ID: id, Lease: lease, Random: rand.Uint64})
+	n := &node{owned: map[string]uint64{}}
 	var units []string
 	for i := range unitCount {
 		units = append(units, fmt.Sprintf("nats:ORDERS.%d", i))
 	}
-	n.m.SetUnits(units)
-	began := time.Now()
-	now := func() group.Instant {
-		return group.Instant{Mono: time.Since(began), Wall: time.Duration(time.Now().Round(0).UnixNano())}
-	}
-	replies := make(chan group.Reply)
-	go func() {
-		defer close(n.ended)
-		tick := time.NewTicker(lease / 20)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
-				n.m.Tick(now())
-			case r := <-replies:
-				n.m.Take(now(), r)
-			}
-			for _, r := range n.m.Requests() {
-				go func() {
-					asking, cancel := context.WithTimeout(ctx, lease/2)
-					defer cancel()
-					reply := store.Do(asking, s, r)
-					select {
-					case replies <- reply:
-					case <-ctx.Done():
-					}
-				}()
-			}
-			n.heed(n.m.Events())
-		}
-	}()
+	n.mu.Lock() // events wait until m is there
+	defer n.mu.Unlock()
+	n.m = drive.Start(drive.Options{ID: id, Lease: lease, Units: units, Store: s, Heed: n.heed})
 	return n
 }
 
-func (n *node) heed(events []group.Event) {
+func (n *node) heed(e group.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, e := range events {
-		switch e.Kind {
-		case group.Gained:
-			n.owned[e.Unit] = e.Term
-		case group.Yield:
-			n.m.Yielded(e.Unit)
-		case group.Lost, group.Handed:
-			delete(n.owned, e.Unit)
-		}
+	switch e.Kind {
+	case group.Gained:
+		n.owned[e.Unit] = e.Term
+	case group.Yield:
+		n.m.Yielded(e.Unit, e.Term)
+	case group.Lost, group.Handed:
+		delete(n.owned, e.Unit)
 	}
 }
 
 // kill ends it without another word.
 func (n *node) kill() {
-	n.stop()
-	<-n.ended
+	n.m.Stop()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.owned)

@@ -249,6 +249,7 @@ func (s *Store) write(key string, data []byte, after group.Version) (group.Versi
 	if last := lastOf(all); last != next.number {
 		return "", fmt.Errorf("%s is at version %d already, after %d", key, last, next.number)
 	}
+	s.clean(folder, all) // a key that nobody lists would keep all its versions
 	return versionOf(next.number), nil
 }
 

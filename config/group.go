@@ -1,0 +1,151 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Bounds of a lease.
+const (
+	DefaultLease = 6 * time.Second
+	LeastLease   = time.Second
+)
+
+// Group is a group of monitors that share their inputs.
+type Group struct {
+	Name   string        // "": this monitor stands alone
+	State  string        // URL of the store of the group
+	Lease  time.Duration // how long a member that is gone keeps its units
+	Member string        // "": the name of the host
+}
+
+func (g *Group) fields() []field {
+	return []field{
+		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}},
+	}
+}
+
+// groupName is good as a part of keys, folders and subjects.
+var groupName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,50}$`)
+
+func (s *Service) validateGroup(f *faults) {
+	g := &s.Group
+	if g.Name == "" {
+		if g.State != "" || g.Member != "" {
+			f.add("group", "group: it has no name: give it one with --group NAME")
+		}
+		return
+	}
+	if !groupName.MatchString(g.Name) {
+		f.add("group.name", "group %q: want at most 50 letters, digits, underscores and hyphens", g.Name)
+	}
+	if g.Member != "" && !replicaName.MatchString(g.Member) {
+		f.add("group.member", "group member %q: want at most 100 letters, digits, dots, underscores and hyphens", g.Member)
+	}
+	if g.Lease < LeastLease {
+		f.add("group.lease", "group lease %v: at least %v", g.Lease, LeastLease)
+	}
+	if err := CheckGroupState(g.State); err != "" {
+		f.add("group.state", "%s", err)
+	}
+	if s.SelfTest > 0 {
+		f.add("self-test", "self-test: members of a group have none: leave one of the two out")
+	}
+	if s.UsesEmbedded() {
+		f.add("group", "group: its members share inputs: name NATS streams or Kafka topics. The NATS server inside a process is not shared")
+	}
+	seen := map[string]bool{}
+	for _, x := range s.placed() {
+		if x.NATS == nil && x.Kafka == nil {
+			f.add(x.path, "group: members share NATS streams and Kafka topics only: standard input, files and probes belong to one process")
+		}
+		for _, u := range unitsOf(x.Input) {
+			if seen[u.Name] {
+				f.add(x.path, "group: two inputs are the unit %s: each unit needs a name of its own", u.Name)
+			}
+			seen[u.Name] = true
+		}
+	}
+}
+
+// CheckGroupState says what is wrong with the URL of a group's store; "": nothing.
+func CheckGroupState(state string) string {
+	const want = "nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR"
+	if state == "" {
+		return "group: it needs a store: name one with --group-state, as " + want
+	}
+	u, err := url.Parse(state)
+	if err != nil || !slices.Contains([]string{"nats", "s3", "file"}, u.Scheme) {
+		return "group state: want " + want
+	}
+	return ""
+}
+
+// Unit is a part of the inputs that moves between members as a whole.
+type Unit struct {
+	Name  string
+	input Input
+}
+
+// unitsOf divides an input: a stream, a subject filter of one, or a topic.
+func unitsOf(in *Input) (all []Unit) {
+	switch {
+	case in.NATS != nil && len(in.NATS.Subjects) == 0:
+		return []Unit{{"nats:" + in.NATS.Stream, *in}}
+	case in.NATS != nil:
+		for _, subject := range in.NATS.Subjects {
+			n := *in.NATS
+			n.Subjects = []string{subject}
+			x := *in
+			x.NATS = &n
+			all = append(all, Unit{"nats:" + n.Stream + ":" + subject, x})
+		}
+	case in.Kafka != nil:
+		for _, topic := range in.Kafka.Topics {
+			k := *in.Kafka
+			k.Topics = []string{topic}
+			x := *in
+			x.Kafka = &k
+			all = append(all, Unit{"kafka:" + topic, x})
+		}
+	}
+	return all
+}
+
+// Units are the units of a group, in the order of their names.
+func (s *Service) Units() (names []string) {
+	for _, x := range s.placed() {
+		for _, u := range unitsOf(x.Input) {
+			names = append(names, u.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// OfUnit is s with the inputs of one unit only; nil if there is no such unit.
+func (s *Service) OfUnit(name string) *Service {
+	next, found := *s, false
+	only := func(inputs []Input) (kept []Input) {
+		for i := range inputs {
+			for _, u := range unitsOf(&inputs[i]) {
+				if u.Name == name {
+					kept, found = append(kept, u.input), true
+				}
+			}
+		}
+		return kept
+	}
+	next.Inputs = only(s.Inputs)
+	next.Sources = slices.Clone(s.Sources)
+	for i := range next.Sources {
+		next.Sources[i].Inputs = only(s.Sources[i].Inputs)
+	}
+	next.Group = Group{Lease: DefaultLease}
+	if !found {
+		return nil
+	}
+	return &next
+}

@@ -1,0 +1,384 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/isowatch/isowatch/config"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/group"
+	"github.com/isowatch/isowatch/internal/group/drive"
+	groupstore "github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/internal/group/store/file"
+	groupnats "github.com/isowatch/isowatch/internal/group/store/nats"
+	"github.com/isowatch/isowatch/internal/group/store/s3"
+	"github.com/isowatch/isowatch/internal/whole"
+	"github.com/isowatch/isowatch/store"
+)
+
+// unitsFolder is below the data folder. It is a cache: the state of units is in the group's store.
+const unitsFolder = "units"
+
+// Group is a member of a group of monitors: it watches the units that it owns, each with an app of its own.
+type Group struct {
+	options  Options
+	config   config.Service
+	log      *slog.Logger
+	id       string
+	dir      string
+	units    []string
+	cleanups cleanups
+	store    groupstore.Store
+	member   *drive.Member
+	writing  sync.Mutex // held while a unit writes where others write too
+
+	frame *App // of the pages
+
+	mu    sync.Mutex
+	owned map[string]*unit
+	moves map[string]int64 // by reason
+	all   sync.WaitGroup
+}
+
+// NewGroup checks the configuration, and opens nothing.
+func NewGroup(o Options) (*Group, error) {
+	if err := o.Config.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}}
+	if g.id == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("%w: this machine has no name: give the member one with --group-member: %w", ErrConfig, err)
+		}
+		g.id = name
+	}
+	g.dir = filepath.Join(o.Config.Data, unitsFolder)
+	return g, nil
+}
+
+// OpenGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
+// too.
+func OpenGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, log *slog.Logger) (groupstore.Store, error) {
+	u, err := url.Parse(state)
+	if err != nil {
+		return nil, err
+	}
+	switch u.Scheme {
+	case "file":
+		return file.Open(u)
+	case "s3":
+		return s3.Open(ctx, u, os.LookupEnv)
+	}
+	bucket, err := groupnats.Bucket(u)
+	if err != nil {
+		return nil, err
+	}
+	o := brokernats.Options{}
+	server := *u
+	server.Path = ""
+	for _, in := range inputs {
+		if in.NATS == nil {
+			continue
+		}
+		for _, other := range in.NATS.URLs {
+			if strings.TrimPrefix(other, "nats://") == u.Host {
+				o = natsBroker(in.NATS)
+			}
+		}
+	}
+	o.URLs, o.Name, o.Logger = []string{server.String()}, "isowatch-group", log
+	conn, err := brokernats.Connect(o)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s, err := groupnats.Open(ctx, js, bucket, 1, conn.Close)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Start joins the group.
+func (g *Group) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{g.listen, g.makeData, g.openStore, g.lookForID, g.servePages, g.agree, g.join} {
+		if err := step(ctx); err != nil {
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+			defer cancel()
+			return errors.Join(err, g.cleanups.run(closing))
+		}
+	}
+	return nil
+}
+
+func (g *Group) makeData(context.Context) error {
+	if err := os.MkdirAll(g.dir, 0o700); err != nil {
+		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
+	}
+	unlock, err := store.Lock(g.config.Data)
+	if err != nil {
+		return fmt.Errorf("%w: data folder %s: %w\nEach member needs a folder of its own: name one with --data.", ErrConfig, g.config.Data, err)
+	}
+	g.cleanups.push("lock of the data folder", func(context.Context) error { unlock(); return nil })
+	old, err := os.ReadDir(g.dir)
+	for _, x := range old { // of a life before
+		err = errors.Join(err, os.RemoveAll(filepath.Join(g.dir, x.Name())))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: data folder: %w", ErrConfig, err)
+	}
+	return nil
+}
+
+func (g *Group) openStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	s, err := OpenGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), g.log)
+	if err != nil {
+		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	g.cleanups.push("store of the group", func(context.Context) error { return s.Close() })
+	g.store = groupstore.Named(s, g.config.Group.Name)
+	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
+		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	return nil
+}
+
+// lookForID refuses an ID whose lease is being renewed.
+func (g *Group) lookForID(ctx context.Context) error {
+	before, err := g.leases(ctx)
+	if err != nil || len(before) == 0 {
+		return err
+	}
+	for end := time.Now().Add(g.config.Group.Lease / 2); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(g.config.Group.Lease / 20):
+		}
+		now, err := g.leases(ctx)
+		if err != nil {
+			return err
+		}
+		for key, version := range now {
+			if was, ok := before[key]; ok && was != version {
+				return fmt.Errorf("%w: the group %s has a member %s that is alive: give this one another name with --group-member", ErrConfig, g.config.Group.Name, g.id)
+			}
+		}
+	}
+	return nil
+}
+
+// leases are the versions of the leases of this ID that are not over.
+func (g *Group) leases(ctx context.Context) (map[string]group.Version, error) {
+	all, err := g.store.List(ctx, "member/")
+	if err != nil {
+		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	found := map[string]group.Version{}
+	for _, v := range all {
+		if id, live := group.MemberOf(v); live && id == g.id {
+			found[v.Key] = v.Version
+		}
+	}
+	return found, nil
+}
+
+// settingsKey is the record that says how the members watch.
+const settingsKey = "settings/all"
+
+// settingsOf is a hash of what decides findings.
+func settingsOf(c *config.Service) (string, error) {
+	all := map[string]any{"units": c.Units(), "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
+	for _, name := range c.SourceNames() {
+		all["source "+name] = whole.MachineConfig(c.WatchOf(name))
+	}
+	text, err := json.Marshal(all)
+	hash := sha256.Sum256(text)
+	return hex.EncodeToString(hash[:16]), err
+}
+
+// agree waits until the members watch as this one does. While a member with other settings lives, this one takes no unit.
+func (g *Group) agree(ctx context.Context) error {
+	mine, err := settingsOf(&g.config)
+	if err != nil {
+		return err
+	}
+	told := false
+	for {
+		v, err := g.store.Get(ctx, settingsKey)
+		switch {
+		case errors.Is(err, group.ErrNotFound):
+			_, err = g.store.Create(ctx, settingsKey, []byte(mine))
+		case err == nil && string(v.Data) == mine:
+			return nil
+		case err == nil:
+			var others bool
+			if others, err = g.othersLive(ctx); err == nil && !others {
+				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
+			}
+		}
+		if err == nil && !told && v.Data != nil {
+			told = true
+			g.log.Warn("other members watch with other levels, windows or inputs: this one takes no unit while they live")
+		}
+		if err != nil && !errors.Is(err, group.ErrConflict) {
+			g.log.Warn("the group's settings cannot be read", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(g.config.Group.Lease / 6):
+		}
+	}
+}
+
+// othersLive says whether a lease is not over. One that nobody renews is over only if this member sees that for its length.
+func (g *Group) othersLive(ctx context.Context) (bool, error) {
+	versions := map[string]group.Version{}
+	for begin := time.Now(); ; {
+		all, err := g.store.List(ctx, "member/")
+		if err != nil {
+			return false, err
+		}
+		for _, v := range all {
+			if _, live := group.MemberOf(v); !live {
+				continue
+			}
+			if was, ok := versions[v.Key]; ok && was != v.Version {
+				return true, nil
+			}
+			versions[v.Key] = v.Version
+		}
+		if len(versions) == 0 || time.Since(begin) > g.config.Group.Lease {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(g.config.Group.Lease / 6):
+		}
+	}
+}
+
+func (g *Group) join(context.Context) error {
+	g.mu.Lock() // events wait until the member is there
+	defer g.mu.Unlock()
+	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
+	g.log.Info("joined the group", "group", g.config.Group.Name, "member", g.id, "units", len(g.units), "lease", g.config.Group.Lease.String())
+	return nil
+}
+
+func (g *Group) heed(e group.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	u := g.owned[e.Unit]
+	if u != nil && u.term != e.Term {
+		u = nil
+	}
+	switch {
+	case e.Kind == group.Gained:
+		u = g.newUnit(e)
+		g.owned[e.Unit] = u
+		g.moves["gained"]++
+		g.all.Go(u.run)
+	case e.Kind == group.Ended:
+		g.log.Warn("the lease is over: this member was paused or cut off, and joins again")
+	case u == nil:
+	case e.Kind == group.Committed:
+		u.wrote()
+	case e.Kind == group.Yield:
+		u.log.Info("hands the unit over")
+		u.yield()
+	case e.Kind == group.Lost:
+		u.lose()
+		delete(g.owned, e.Unit)
+		g.moves["lost"]++
+		g.all.Go(func() { g.tellLoss(u, e.To) })
+	case e.Kind == group.Handed:
+		g.moves["handed"]++
+		delete(g.owned, e.Unit)
+	}
+}
+
+// tellLoss says once who has the unit now.
+func (g *Group) tellLoss(u *unit, to string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*g.config.Group.Lease)
+	defer cancel()
+	for to == "" && ctx.Err() == nil {
+		if v, err := g.store.Get(ctx, group.UnitKey(u.name)); err == nil {
+			if owner, term, err := group.OwnerOf(v); err == nil && term > u.term {
+				to = owner
+			}
+		}
+		if to == "" {
+			select {
+			case <-ctx.Done():
+			case <-time.After(g.config.Group.Lease / 10):
+			}
+		}
+	}
+	if to == "" {
+		to = "nobody yet"
+	} else {
+		to = group.IDOf(to)
+	}
+	u.log.Warn("lost the unit", "to", to)
+}
+
+// Stop hands all units over, and leaves the group.
+func (g *Group) Stop(ctx context.Context) error {
+	if g.member == nil {
+		return g.cleanups.run(ctx)
+	}
+	g.member.Leave()
+	for !g.member.HasLeft() && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	var err error
+	if !g.member.HasLeft() {
+		err = errors.New("units could not be handed over in time: others take them when the lease is over")
+	}
+	g.mu.Lock()
+	for _, u := range g.owned {
+		u.lose()
+	}
+	g.mu.Unlock()
+	g.member.Stop()
+	ended := make(chan struct{})
+	go func() { g.all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return errors.Join(err, g.cleanups.run(ctx))
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/isowatch/isowatch/internal/web"
+)
+
+// listen takes the port of the pages.
+func (g *Group) listen(ctx context.Context) error {
+	g.frame = &App{config: g.config, options: g.options, log: g.log, registry: prometheus.NewRegistry()}
+	g.cleanups.push("pages", func(ctx context.Context) error { return g.frame.cleanups.run(ctx) })
+	return g.frame.listen(ctx)
+}
+
+// servePages serves metrics and health.
+func (g *Group) servePages(context.Context) error {
+	a := g.frame
+	for _, x := range []prometheus.Collector{groupCollector{g}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := a.registry.Register(x); err != nil {
+			return err
+		}
+	}
+	if a.listener == nil {
+		return nil
+	}
+	guard, err := a.readGuard()
+	if err != nil {
+		return err
+	}
+	a.guard.Store(&guard)
+	listener, err := secure(a.listener, &g.config.HTTP)
+	if err != nil {
+		return err
+	}
+	handler := web.WhileWaiting(web.Options{Guard: a.guarding, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Log: g.log})
+	a.serve("http", web.NewServer(a.local(handler), g.log), listener)
+	return nil
+}
+
+// gather has the metrics of the member, and of each unit with a label of its name.
+func (g *Group) gather() ([]*dto.MetricFamily, error) {
+	all := prometheus.Gatherers{g.frame.registry}
+	for _, u := range g.running() {
+		u.mu.Lock()
+		if u.app != nil {
+			all = append(all, u.app.registry)
+		}
+		u.mu.Unlock()
+	}
+	return all.Gather()
+}
+
+// running are the units that this member owns.
+func (g *Group) running() []*unit {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []*unit
+	for _, name := range slices.Sorted(maps.Keys(g.owned)) {
+		all = append(all, g.owned[name])
+	}
+	return all
+}
+
+func (g *Group) readiness() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.member == nil {
+		return errors.New("it has not joined the group: other members watch with other settings")
+	}
+	return nil
+}
+
+// HTTPAddr is where metrics are, "" for nowhere.
+func (g *Group) HTTPAddr() string { return g.frame.HTTPAddr() }
+
+// groupCollector has the metrics of the member.
+type groupCollector struct{ g *Group }
+
+var (
+	groupUnits  = prometheus.NewDesc("isowatch_group_units", "Units that this member owns.", []string{"state"}, nil)
+	groupTerm   = prometheus.NewDesc("isowatch_group_term", "Term of a unit that this member owns.", []string{"unit"}, nil)
+	groupMoves  = prometheus.NewDesc("isowatch_group_moves_total", "Units that came to this member or left it.", []string{"reason"}, nil)
+	groupHeld   = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
+	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
+	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupHeld, groupAge, groupFailed} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c groupCollector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	var held, runs, starts float64
+	for _, u := range c.g.running() {
+		gauge(groupTerm, float64(u.term), u.name)
+		u.mu.Lock()
+		keeper, app := u.keeper, u.app
+		u.mu.Unlock()
+		if app == nil {
+			starts++
+		} else {
+			runs++
+		}
+		if keeper != nil {
+			s := keeper.Status()
+			held += float64(s.Held)
+			gauge(groupAge, time.Since(s.At).Seconds(), u.name)
+			gauge(groupFailed, truth(s.Failed == nil), u.name)
+		}
+	}
+	gauge(groupUnits, runs, "watched")
+	gauge(groupUnits, starts, "starting")
+	gauge(groupHeld, held)
+	c.g.mu.Lock()
+	defer c.g.mu.Unlock()
+	for _, reason := range []string{"gained", "handed", "lost"} {
+		out <- prometheus.MustNewConstMetric(groupMoves, prometheus.CounterValue, float64(c.g.moves[reason]), reason)
+	}
+}

@@ -1,0 +1,503 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	isostore "github.com/isowatch/isowatch/store"
+
+	"github.com/isowatch/isowatch/internal/group/store"
+)
+
+// sizes of parts of a state.
+type sizes struct {
+	tail   int    // of the log's end in the record; more becomes an object
+	log    int    // of the log that is not written yet: beyond it a new copy takes its place
+	base   uint64 // of the log behind a copy, before a new one is made
+	pieces int    // of the log behind a copy
+	write  int    // that nobody waits for are written then
+}
+
+var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20}
+
+const (
+	writeAge    = time.Minute // what nobody waits for is written then
+	retryPause  = 200 * time.Millisecond
+	requestMost = time.Minute // of one object
+)
+
+// Options of a keeper.
+type Options struct {
+	Objects store.Objects
+	// Unit begins the names of all objects of the unit. Name begins the names that this keeper gives, and begins with
+	// Unit. No other keeper has it, since it holds the term and the member's life.
+	Unit, Name string
+	// State is the record at the start. Findings up to the number Through are in it.
+	State   []byte
+	Through uint64
+	// Commit writes the record. It says whether that was begun: then Committed is called at its end.
+	Commit func(data []byte, through uint64) bool
+	// Findings reads entries that were committed. It gives the number of the last delivery, if they tell it. urgent: somebody
+	// waits until they are in the state.
+	Findings func(entries []isostore.Entry) (through uint64, known, urgent bool)
+	// Written is called when more findings are in the state.
+	Written func()
+	Version string
+	Log     *slog.Logger
+}
+
+// Keeper keeps the state of a unit that this member owns. Committed of the unit's store, and of the
+// member, feed it.
+type Keeper struct {
+	o     Options
+	sizes sizes
+
+	mu      sync.Mutex
+	log     []byte // not written yet
+	from    uint64 // where it begins
+	through uint64 // by what is committed
+	urgent  bool
+	broken  bool // a part of the log is gone: only a copy helps
+	oldest  time.Time
+	written uint64 // findings up to this one are in the state
+	at      time.Time
+	bytes   int64 // of the state
+	failed  error // why it cannot be written now
+	data    []byte
+
+	wake      chan struct{}
+	committed chan struct{} // holds one token when a write is done
+	closing   chan struct{}
+	close     sync.Once
+	ctx       context.Context
+	cancel    context.CancelFunc
+	done      chan struct{}
+
+	// The one goroutine owns the rest.
+	record  *record
+	number  int // of the latest object
+	basing  chan based
+	baseLog uint64 // where the log was when the copy under way began
+	rebased bool   // a new copy is to be named
+	// replaced are objects that are named until the next write, and unused ones that nothing names.
+	replaced, unused []string
+}
+
+// based is a copy that is written.
+type based struct {
+	manifest store.Manifest
+	err      error
+}
+
+// New reads the state. The keeper works from Start on.
+func New(o Options) (*Keeper, error) {
+	r, err := readRecord(o.State)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{o: o, sizes: defaultSizes, record: r, from: r.end(), through: o.Through, written: o.Through, data: o.State, at: time.Now(),
+		wake: make(chan struct{}, 1), committed: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
+	if k.o.Log == nil {
+		k.o.Log = slog.New(slog.DiscardHandler)
+	}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	return k, nil
+}
+
+// Committed takes what the unit's store committed.
+func (k *Keeper) Committed(entries []isostore.Entry) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if through, known, urgent := k.o.Findings(entries); known || urgent {
+		k.urgent = k.urgent || urgent || through > k.through
+		k.through = max(k.through, through)
+	}
+	if len(k.log) == 0 {
+		k.oldest = time.Now()
+	}
+	if k.broken {
+		return
+	}
+	k.log = isostore.AppendCommit(k.log, entries)
+	if len(k.log) > k.sizes.log {
+		k.from += uint64(len(k.log))
+		k.log, k.broken = nil, true
+	}
+	if k.urgent || len(k.log) > k.sizes.write || k.broken {
+		k.poke()
+	}
+}
+
+func (k *Keeper) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Done says that the record which Commit was given is written.
+func (k *Keeper) Done() {
+	select {
+	case k.committed <- struct{}{}:
+	default:
+	}
+}
+
+// Written is the number up to which findings are in the state.
+func (k *Keeper) Written() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.written
+}
+
+// Status is how the state stands.
+type Status struct {
+	At     time.Time // when it was written
+	Bytes  int64
+	Held   uint64 // findings that are not in it yet
+	Failed error  // why it cannot be written now
+}
+
+// Status of now.
+func (k *Keeper) Status() Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return Status{k.at, k.bytes, k.through - min(k.through, k.written), k.failed}
+}
+
+// State gives the record that was written last.
+func (k *Keeper) State() (data []byte, through uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.data, k.written
+}
+
+// Start writes what st commits, until Close or Abort.
+func (k *Keeper) Start(st *isostore.Store) { go k.run(st) }
+
+// Close writes all that is committed, until ctx ends, and stops.
+func (k *Keeper) Close(ctx context.Context) error {
+	k.close.Do(func() { close(k.closing) })
+	select {
+	case <-k.done:
+	case <-ctx.Done():
+	}
+	k.cancel()
+	<-k.done
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.log) > 0 || k.broken || k.record.end() < k.from {
+		return fmt.Errorf("the state lacks what was committed last: %w", errors.Join(k.failed, context.Cause(ctx)))
+	}
+	return nil
+}
+
+// Abort stops without another write.
+func (k *Keeper) Abort() { k.cancel() }
+
+func (k *Keeper) run(st *isostore.Store) {
+	defer close(k.done)
+	k.clean()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	last := false
+	for k.ctx.Err() == nil {
+		if k.due(last) {
+			if err := k.write(st); err != nil && k.ctx.Err() == nil {
+				k.fail(err)
+				k.pause()
+			}
+			continue
+		}
+		if last && k.basing == nil {
+			return
+		}
+		closing := k.closing
+		if last {
+			closing = nil
+		}
+		select {
+		case <-k.ctx.Done():
+		case <-k.wake:
+		case <-tick.C:
+		case <-closing:
+			last = true
+		case b := <-k.basing:
+			k.took(b)
+		}
+	}
+	if k.basing != nil {
+		<-k.basing // it reads the store
+	}
+}
+
+func (k *Keeper) pause() {
+	select {
+	case <-k.ctx.Done():
+	case <-time.After(retryPause):
+	}
+}
+
+func (k *Keeper) fail(err error) {
+	k.mu.Lock()
+	first := k.failed == nil
+	k.failed = err
+	k.mu.Unlock()
+	if first {
+		k.o.Log.Warn("the state cannot be written: findings are kept until it can be", "err", err)
+	}
+}
+
+// due says whether there is something to write. last: all of it is.
+func (k *Keeper) due(last bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.broken, k.record.end() < k.from: // only a copy helps
+		return k.basing == nil
+	case k.rebased:
+		return true
+	case len(k.log) == 0:
+		return false
+	}
+	return last || k.urgent || len(k.log) > k.sizes.write || time.Since(k.oldest) > writeAge
+}
+
+// start is where what the record needs of the log begins.
+func (r *record) start() uint64 {
+	if len(r.Pieces) > 0 {
+		return r.Pieces[0].From
+	}
+	return r.Tail
+}
+
+// write writes the log's end, and begins a new copy where that is due.
+func (k *Keeper) write(st *isostore.Store) error {
+	if k.basing == nil && k.wantsBase() {
+		if err := k.startBase(st); err != nil {
+			return err
+		}
+	}
+	k.mu.Lock()
+	if k.broken || k.record.end() < k.from {
+		k.mu.Unlock()
+		return nil // until the copy is there
+	}
+	more, from, through := k.log, k.from, k.through
+	k.urgent = false
+	k.mu.Unlock()
+	next := *k.record
+	next.Format, next.Writer = formatVersion, k.o.Version
+	next.tail = append(next.tail[:len(next.tail):len(next.tail)], more...)
+	next.drop()
+	if len(next.tail) > k.sizes.tail {
+		if err := k.cut(&next); err != nil {
+			k.discard(&next)
+			return err
+		}
+	}
+	data, err := next.append(nil)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-k.committed: // of a write that was given up
+	default:
+	}
+	if !k.o.Commit(data, through) {
+		k.discard(&next)
+		return errors.New("the unit is another member's, or about to be")
+	}
+	select {
+	case <-k.committed:
+	case <-k.ctx.Done():
+		return k.ctx.Err()
+	}
+	k.wrote(&next, data, from, len(more), through)
+	return nil
+}
+
+// discard notes the objects of a record that was not written.
+func (k *Keeper) discard(r *record) {
+	named := k.record.names()
+	for name := range r.names() {
+		if !named[name] {
+			k.replaced = append(k.replaced, name)
+		}
+	}
+}
+
+func (k *Keeper) wrote(next *record, data []byte, from uint64, n int, through uint64) {
+	names := next.names()
+	for name := range k.record.names() {
+		k.replaced = append(k.replaced, name)
+	}
+	for _, name := range k.replaced {
+		if !names[name] {
+			k.unused = append(k.unused, name)
+		}
+	}
+	k.record, k.replaced, k.rebased = next, nil, false
+	k.mu.Lock()
+	if k.from == from { // else the log was given up meanwhile
+		k.log, k.from = k.log[n:], from+uint64(n)
+		if len(k.log) == 0 {
+			k.log = nil
+		}
+	}
+	k.oldest = time.Now()
+	k.written, k.at, k.failed, k.data = max(k.written, through), time.Now(), nil, data
+	k.bytes = int64(len(data)) + next.bytes()
+	k.mu.Unlock()
+	k.o.Written()
+	k.remove()
+}
+
+func (r *record) bytes() (n int64) {
+	if r.Base != nil {
+		n = r.Base.Bytes
+	}
+	for i := range r.Pieces {
+		n += int64(r.Pieces[i].Bytes)
+	}
+	return n
+}
+
+// drop forgets what the copy has of the log.
+func (r *record) drop() {
+	if r.Base == nil {
+		return
+	}
+	for len(r.Pieces) > 0 && r.Pieces[0].From < r.BaseEnd {
+		r.Pieces = r.Pieces[1:]
+	}
+	if r.Tail < r.BaseEnd {
+		n := min(r.BaseEnd-r.Tail, uint64(len(r.tail)))
+		r.Tail, r.tail = r.Tail+n, r.tail[n:]
+	}
+}
+
+// cut makes objects of the tail. No object goes over the place where a copy was begun.
+func (k *Keeper) cut(r *record) error {
+	r.Pieces = r.Pieces[:len(r.Pieces):len(r.Pieces)]
+	for len(r.tail) > 0 {
+		n := uint64(min(len(r.tail), store.ObjectSize))
+		if k.basing != nil && r.Tail < k.baseLog && k.baseLog < r.Tail+n {
+			n = k.baseLog - r.Tail
+		}
+		ctx, cancel := context.WithTimeout(k.ctx, requestMost)
+		m, err := store.Save(ctx, k.o.Objects, k.object(), bytes.NewReader(r.tail[:n]))
+		cancel()
+		if err != nil {
+			return err
+		}
+		r.Pieces = append(r.Pieces, piece{r.Tail, m.Objects[0]})
+		r.Tail, r.tail = r.Tail+n, r.tail[n:]
+	}
+	return nil
+}
+
+// object is a name that no other object has.
+func (k *Keeper) object() string {
+	k.number++
+	return fmt.Sprintf("%s-%d", k.o.Name, k.number)
+}
+
+func (k *Keeper) wantsBase() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	log := k.from + uint64(len(k.log)) - k.record.start()
+	least := k.sizes.base
+	if k.record.Base != nil {
+		least = max(least, uint64(k.record.Base.Bytes))
+	}
+	return k.broken || k.record.end() < k.from || log > least || len(k.record.Pieces) > k.sizes.pieces
+}
+
+// startBase begins a copy of the store, beside which the log goes on.
+func (k *Keeper) startBase(st *isostore.Store) error {
+	c, err := st.Copy(func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.broken { // the log begins again here
+			k.broken, k.log = false, nil
+		}
+		k.baseLog = k.from + uint64(len(k.log))
+	})
+	if err != nil {
+		return err
+	}
+	name := k.object()
+	k.basing = make(chan based, 1)
+	to := k.basing
+	go func() {
+		m, err := saveCopy(k.ctx, k.o.Objects, name, c)
+		to <- based{m, errors.Join(err, c.Close())}
+	}()
+	return nil
+}
+
+func saveCopy(ctx context.Context, o store.Objects, name string, c *isostore.Copy) (store.Manifest, error) {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(c.Write(ctx, to)) }()
+	m, err := store.Save(ctx, o, name, from)
+	from.CloseWithError(errors.New("no more is wanted"))
+	return m, err
+}
+
+// took takes a copy that is written. The next write names it.
+func (k *Keeper) took(b based) {
+	k.basing = nil
+	if b.err != nil {
+		k.fail(b.err)
+		k.pause()
+		k.poke()
+		return
+	}
+	for name := range k.record.names() {
+		k.replaced = append(k.replaced, name)
+	}
+	next := *k.record
+	next.Base, next.BaseEnd = &b.manifest, k.baseLog
+	if end := next.end(); end < k.baseLog { // the log between is gone
+		next.Pieces, next.Tail, next.tail = nil, k.baseLog, nil
+	}
+	k.record, k.rebased = &next, true
+	k.poke()
+}
+
+// clean removes the unit's objects that its state does not name. Members before have left them.
+func (k *Keeper) clean() {
+	ctx, cancel := context.WithTimeout(k.ctx, requestMost)
+	defer cancel()
+	names, err := k.o.Objects.ListObjects(ctx, k.o.Unit)
+	if err != nil {
+		return // the next owner tries again
+	}
+	used := k.record.names()
+	for _, name := range names {
+		if !used[name] {
+			k.unused = append(k.unused, name)
+		}
+	}
+	k.remove()
+}
+
+// remove removes objects that nothing names any more.
+func (k *Keeper) remove() {
+	for len(k.unused) > 0 && k.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(k.ctx, requestMost)
+		err := k.o.Objects.DeleteObject(ctx, k.unused[0])
+		cancel()
+		if err != nil {
+			return // later
+		}
+		k.unused = k.unused[1:]
+	}
+}

@@ -1,0 +1,44 @@
+package group
+
+import (
+	"bytes"
+	"strings"
+)
+
+// MemberOf reads a lease: the ID of its member, and whether it is not over.
+func MemberOf(v Value) (id string, live bool) {
+	r, err := readMember(v.Data)
+	return IDOf(strings.TrimPrefix(v.Key, memberPrefix)), err == nil && !r.over
+}
+
+// IDOf is the ID of the member with a life of this name.
+func IDOf(life string) string {
+	if i := strings.LastIndex(life, "=7E"); i >= 0 {
+		life = life[:i]
+	}
+	return unescape(life)
+}
+
+// UnitKey is the key of the record that says who owns the unit.
+func UnitKey(unit string) string { return unitPrefix + escape(unit) }
+
+// StateKey is the key of the record with the unit's state.
+func StateKey(unit string) string { return statePrefix + escape(unit) }
+
+// UnitOf is the unit of a key.
+func UnitOf(key string) string {
+	_, name, _ := strings.Cut(key, "/")
+	return unescape(name)
+}
+
+// OwnerOf reads the record of a unit: the life that owns it, "" for none, and the term.
+func OwnerOf(v Value) (life string, term uint64, err error) {
+	r, err := readUnit(v.Data)
+	return r.owner, r.term, err
+}
+
+// StateOf reads the state of a unit: what Commit was given.
+func StateOf(v Value) ([]byte, error) {
+	r, err := readState(v.Data)
+	return bytes.Clone(r.data), err
+}
