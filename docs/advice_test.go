@@ -37,6 +37,7 @@ func TestAdviceOn(t *testing.T) {
 		{"lost-update", "postgresql/read-committed", "postgresql/read-committed allows it. So the database is not at fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
 		{"lost-update", "postgres/read-committed", "postgresql/read-committed allows it. So the database is not at fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
 		{"lost-update", "postgresql/repeatable-read", "The transactions ran at a weaker setting: postgresql/read-uncommitted and postgresql/read-committed allow it.", "Make sure that they ran at postgresql/repeatable-read. Ask on a connection of the application: SHOW transaction_isolation.", "use postgresql"},
+		{"lost-update", "postgresql/repeatable-read", "The transactions ran at a weaker setting", "If they ran at less on purpose: lock what you read (SELECT ... FOR UPDATE), or compare a version", "or Or"},
 		{"lost-update", "mysql/repeatable-read", "mysql/repeatable-read allows it.", "If the application needs it kept out, use mysql/serializable", "postgresql"},
 		{"lost-update", "mariadb/serializable", "The transactions ran at a weaker setting: mariadb/read-uncommitted, mariadb/read-committed and mariadb/repeatable-read allow it.", "If the application can live with it, expect less", "Or lock"},
 		{"lost-update", "tidb/optimistic", "The transactions ran at a weaker setting", "Make sure that they ran at tidb/optimistic", "Galera"},

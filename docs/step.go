@@ -11,10 +11,13 @@ import (
 // steps are the entries that are to be taken here.
 func (o occurrence) steps(list []entry) []string {
 	of, known := o.setting()
-	var steps []string
+	var steps, without []string
 	for _, e := range list {
 		switch {
 		case e.instead && o.stance() == forbids:
+			if len(e.of) == 0 || known && e.isOf(of) {
+				without = append(without, strings.TrimSuffix(e.text[len("or "):], "."))
+			}
 		case e.ifRuled && (o.stance() == allows || o.stance() == lowered): // then nobody is at fault
 		case e.ifRuled && o.stance() == forbids:
 			text := strings.TrimPrefix(e.text, Readable(ruledStep))
@@ -29,6 +32,9 @@ func (o occurrence) steps(list []entry) []string {
 	}
 	if o.stance() == allows && !slices.ContainsFunc(list, func(e entry) bool { return e.byLevel }) {
 		steps = append(steps, o.raise())
+	}
+	if len(without) > 0 && known && len(o.weakened()) > 0 {
+		steps = append(steps, "If they ran at less on purpose: "+strings.Join(without, ", or ")+".")
 	}
 	return append(steps, o.lastSteps(steps)...)
 }

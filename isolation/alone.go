@@ -116,7 +116,7 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 	},
 	finding.UnattributedRead: {
 		anomaly: "unattributed-read", kind: finding.KindRecord,
-		text: "$a read $value of $key, which no record wrote; a record may be missing",
+		text: "$a read or replaced $value of $key, which no record wrote; a record may be missing",
 	},
 	finding.Contradictory: {
 		anomaly: "contradictory-record", kind: finding.KindRecord,

@@ -22,6 +22,7 @@ import (
 func findingsCommand(t *terminal) *cobra.Command {
 	data, output, id := config.DefaultData, "text", ""
 	dead, panes := false, false
+	var some selection
 	name, state := "", "" // of a group
 	c := &cobra.Command{
 		Use:   "findings",
@@ -32,6 +33,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 			"finding's transactions: \"monitor check --contract start=existing\" on it makes the finding again.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := some.check(); err != nil {
+				return err
+			}
 			kind := app.Findings
 			switch {
 			case dead && panes:
@@ -40,6 +44,8 @@ func findingsCommand(t *terminal) *cobra.Command {
 				return usagef("--output %s prints one finding: name it with --id", output)
 			case id != "" && (dead || panes):
 				return usagef("--id names a finding, not a dead letter or a pane")
+			case some.any() && (dead || panes || id != ""):
+				return usagef("--source, --anomaly, --since and --limit are for lists of findings: leave out --id, --dead-letters and --panes")
 			case dead:
 				kind = app.DeadLetters
 			case panes:
@@ -53,6 +59,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			}
 			var line []byte
 			found := false
+			some.now = time.Now()
 			take := func(record []byte) (err error) {
 				if id != "" && !isFinding(record, id) {
 					return nil
@@ -63,17 +70,26 @@ func findingsCommand(t *terminal) *cobra.Command {
 				}
 				return err
 			}
+			all := take
+			if some.any() {
+				all = func(record []byte) error { return some.take(record, take) }
+			}
 			var err error
 			if name == "" && state == "" {
-				err = app.ReadStored(c.Context(), data, kind, take)
+				err = app.ReadStored(c.Context(), data, kind, all)
 			} else {
-				err = findGroup(c, name, state, dead || panes, take)
+				err = findGroup(c, name, state, dead || panes, all)
 				data = "the group"
+			}
+			if err == nil {
+				err = some.rest(take)
 			}
 			if err == nil && id != "" && !found {
 				return usagef("no finding has the id %s", id)
 			}
-			if err == nil && !found {
+			if err == nil && !found && some.any() {
+				t.say("monitor: %s holds no such findings", printable(data))
+			} else if err == nil && !found {
 				t.say("monitor: %s holds no %s", printable(data), strings.ReplaceAll(string(kind), "-", " "))
 			}
 			return err
@@ -85,6 +101,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
 	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
 	f.StringVar(&id, "id", "", "print this finding only")
+	some.flags(f)
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the output")
 	return c
 }

@@ -163,7 +163,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 		view.Undecided = append(view.Undecided, whole.Plural(w.Reads, "read", "reads")+": "+w.Text)
 	}
 	for _, anomaly := range slices.Sorted(maps.Keys(x.Findings)) {
-		if found := x.Findings[anomaly].Violating; found > 0 && n > 0 {
+		if found := x.Findings[anomaly].Violating; found > 0 && n > 0 && isolation.RefutesLevels(anomaly) {
 			view.PerMillion = append(view.PerMillion, web.Rate{Anomaly: anomaly, Found: found, Million: float64(found) / float64(n) * 1e6})
 		}
 	}

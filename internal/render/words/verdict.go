@@ -17,12 +17,15 @@ const (
 	Allowed   Verdict = "allowed"   // an anomaly that the expected level permits
 	Uncertain Verdict = "uncertain" // violated, unless a record was not captured
 	Waiting   Verdict = "waiting"   // a record on its way could take it back: it is not sent yet
-	Undecided Verdict = "undecided" // a horizon finding that waits for its replay
+	Undecided Verdict = "undecided" // a horizon finding that waits for its replay, or a read that names no writer
 	Lost      Verdict = "lost"      // input is missing
 	Malformed Verdict = "malformed" // records contradict each other
 	Weaker    Verdict = "weaker"    // transactions ask for less than is expected
 	Cleared   Verdict = "cleared"   // withdrawn, replayed without a violation, or over
 )
+
+// unattributed is the name of reads of values that no record wrote.
+const unattributed = "unattributed-read"
 
 // VerdictOf is the verdict on f and a sentence that says it.
 func VerdictOf(f *finding.Finding) (Verdict, string) {
@@ -54,6 +57,9 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case finding.KindRecord:
 		if weaker {
 			return Weaker, "Transactions ask for less than expected: anomalies that their level allows are not alerted."
+		}
+		if f.Anomaly == unattributed {
+			return Undecided, "No record wrote a value that was read. It is no violation: fewer reads can be decided."
 		}
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}
