@@ -59,7 +59,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 			return Weaker, "Transactions ask for less than expected: anomalies that their level allows are not alerted."
 		}
 		if f.Anomaly == unattributed {
-			return Undecided, "No record wrote a value that was read. It is no violation: fewer reads can be decided."
+			return Undecided, "No record wrote a value that was read. This is not a violation: fewer reads can be decided."
 		}
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}
