@@ -77,11 +77,7 @@ func (c *conn) innerBegin(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 
 // begin makes a transaction that begins now.
 func (c *conn) begin(ctx context.Context, level string) *Txn {
-	if level == "" {
-		level = c.connector.level
-	}
-	r := c.connector.recorder
-	return r.Begin(Begin{Session: r.SessionFrom(ctx), Isolation: level})
+	return c.connector.recorder.BeginWith(ctx, level, c.connector.level)
 }
 
 // end ends the open transaction. After an unknown outcome the connection is of no use.

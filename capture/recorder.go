@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,7 +78,7 @@ func (r *Recorder) record(t *Txn) {
 		return
 	}
 	s := t.scratch
-	s.text = strconv.AppendInt(append(append(s.text[:0], r.instance...), '-'), r.txns.Add(1), 10)
+	s.text = t.appendID(s.text[:0])
 	t.head.ID = t.keep(s.text)
 	s.line = record.AppendJSONWith(s.line[:0], &t.head, s.ops)
 	switch {

@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"cmp"
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +22,27 @@ type Begin struct {
 	// Labels are names and values of your own, 16 of at most 256 bytes. One means
 	// something: endpoint is the server that runs the transaction, a replica or a node.
 	Labels map[string]string
+}
+
+// beginKey is the context's key for a Begin.
+type beginKey struct{}
+
+// WithBegin gives ctx what a transaction says that begins with it through database/sql or pgx: its name,
+// its trace id, its labels. The Session of b goes before [WithSession]. The
+// Isolation of b goes before the connection's usual one, and a level that the application asks for goes before both. A second WithBegin takes the place of the first.
+func WithBegin(ctx context.Context, b Begin) context.Context {
+	return context.WithValue(ctx, beginKey{}, b)
+}
+
+// BeginWith begins a transaction as [WithBegin] and [WithSession] say, at this isolation level. If level is empty,
+// the one of WithBegin counts, and without that the usual one. The packages that follow a driver call it.
+func (r *Recorder) BeginWith(ctx context.Context, level, usual string) *Txn {
+	b, _ := ctx.Value(beginKey{}).(Begin)
+	if b.Session == nil {
+		b.Session = r.SessionFrom(ctx)
+	}
+	b.Isolation = cmp.Or(level, b.Isolation, usual)
+	return r.Begin(b)
 }
 
 // Txn is a transaction that runs. A retry is a transaction of its own. Its methods
@@ -44,6 +67,7 @@ type Txn struct {
 	ended   bool
 	saved   []savepoint
 	writer  string // see SetWriter
+	ordinal int64  // the number in its id; 0: it has none yet
 }
 
 type brokenBy uint8
@@ -73,6 +97,26 @@ func (r *Recorder) Begin(b Begin) *Txn {
 	}
 	r.stats.open.Add(1)
 	return t
+}
+
+// ID is the transaction's id in the records and in findings, such as "aysh7y5nvxmyj-20", "" for nil. It never
+// changes, and may be asked for at any time. A transaction that has no record has an id too, which no finding
+// names. It has none if nothing was done in it, or sampling left it out, or it was dropped.
+func (t *Txn) ID() string {
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.appendID(nil))
+}
+
+// appendID appends the id.
+func (t *Txn) appendID(dst []byte) []byte {
+	if t.ordinal == 0 {
+		t.ordinal = t.r.txns.Add(1)
+	}
+	return strconv.AppendInt(append(append(dst, t.r.instance...), '-'), t.ordinal, 10)
 }
 
 // SetStartTS tells the database's own timestamp of the beginning.

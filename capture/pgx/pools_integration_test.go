@@ -4,6 +4,7 @@ package pgx_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -108,5 +109,35 @@ unknown s1#4; w stock/1=8 @4 <@2
 `, "\n")
 	if got := kept.Text(t); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestWithBegin: a context names a transaction of pgx, and its id can be asked for.
+func TestWithBegin(t *testing.T) {
+	config, err := pgx.ParseConfig(testdb.Postgres(t))
+	must(t, err)
+	r, kept := testcapture.New(t)
+	config.Tracer = capturepgx.New(r, capturepgx.WithLevel("READ COMMITTED"))
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	must(t, err)
+	defer conn.Close(t.Context())
+	ctx := capture.WithBegin(t.Context(), capture.Begin{Name: "pay", TraceID: "4bf92f"})
+	var id string
+	must(t, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		id = capturepgx.Of(tx).ID()
+		capturepgx.Of(tx).Read("k", 1)
+		return nil
+	}))
+	lines := kept.Lines(t)
+	if len(lines) != 1 {
+		t.Fatalf("%d records", len(lines))
+	}
+	var got struct {
+		Txn, Name, Isolation string
+		TraceID              string `json:"trace_id"`
+	}
+	must(t, json.Unmarshal(lines[0], &got))
+	if got.Txn != id || id == "" || got.Name != "pay" || got.TraceID != "4bf92f" || got.Isolation != "READ COMMITTED" {
+		t.Errorf("%s, asked for the id %q", lines[0], id)
 	}
 }

@@ -46,10 +46,7 @@ func New(r *capture.Recorder, options ...Option) *Tracer {
 
 // begin makes a transaction that begins now.
 func (t *Tracer) begin(ctx context.Context, level string) *capture.Txn {
-	if level == "" {
-		level = t.level
-	}
-	return t.recorder.Begin(capture.Begin{Session: t.recorder.SessionFrom(ctx), Isolation: level})
+	return t.recorder.BeginWith(ctx, level, t.level)
 }
 
 // running is a statement that changes the transaction.
