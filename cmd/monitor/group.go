@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +34,22 @@ func groupCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			split, err := app.SplitSources(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			for i := range units {
+				for _, source := range slices.Sorted(maps.Keys(split)) {
+					if slices.Contains(split[source], units[i].Unit) {
+						units[i].Split = append(units[i].Split, source)
+					}
+				}
+			}
 			if err := tellUnits(t, units, output); err != nil {
 				return err
+			}
+			for _, source := range slices.Sorted(maps.Keys(split)) {
+				t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
 			}
 			for i := range units {
 				if units[i].State == app.UnitFree {

@@ -50,6 +50,7 @@ type Group struct {
 	mu    sync.Mutex
 	owned map[string]*unit
 	moves map[string]int64 // by reason
+	split int              // sources that are met in two units of the group
 	all   sync.WaitGroup
 }
 
@@ -291,6 +292,9 @@ func (g *Group) join(context.Context) error {
 	g.mu.Lock() // events wait until the member is there
 	defer g.mu.Unlock()
 	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
+	following, stop := context.WithCancel(context.Background())
+	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
+	go g.followSources(following)
 	g.log.Info("joined the group", "group", g.config.Group.Name, "member", g.id, "units", len(g.units), "lease", g.config.Group.Lease.String())
 	return nil
 }

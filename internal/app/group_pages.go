@@ -91,12 +91,13 @@ var (
 	groupMoves  = prometheus.NewDesc("isowatch_group_moves_total", "Units that came to this member or left it.", []string{"reason"}, nil)
 	groupHeld   = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
+	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupHeld, groupAge, groupFailed} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupHeld, groupAge, groupFailed, groupSplit} {
 		out <- d
 	}
 }
@@ -129,6 +130,7 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(groupHeld, held)
 	c.g.mu.Lock()
 	defer c.g.mu.Unlock()
+	gauge(groupSplit, float64(c.g.split))
 	for _, reason := range []string{"gained", "handed", "lost"} {
 		out <- prometheus.MustNewConstMetric(groupMoves, prometheus.CounterValue, float64(c.g.moves[reason]), reason)
 	}

@@ -26,6 +26,8 @@ type GroupUnit struct {
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
 	State string `json:"state"` // owned, moving, free
+	// Split are sources that are met in another unit too.
+	Split []string `json:"split_sources,omitempty"`
 }
 
 // Standings of units.

@@ -37,7 +37,8 @@ type unit struct {
 	life  string // of the member
 	dir   string
 	log   *slog.Logger
-	first group.Event // its Gained
+	first group.Event     // its Gained
+	told  map[string]bool // sources in other units too, by name: that was said. Of followSources
 
 	mu       sync.Mutex
 	app      *App // nil: it does not run
@@ -59,8 +60,8 @@ func unitID(name string) string {
 func (g *Group) newUnit(e group.Event) *unit {
 	return &unit{
 		g: g, name: e.Unit, term: e.Term, life: g.member.Name(), first: e, log: g.log.With("unit", e.Unit, "term", e.Term),
-		dir:      filepath.Join(g.dir, fmt.Sprintf("%s-%d", unitID(e.Unit), e.Term)),
-		stopping: make(chan struct{}), done: make(chan struct{}),
+		dir:  filepath.Join(g.dir, fmt.Sprintf("%s-%d", unitID(e.Unit), e.Term)),
+		told: map[string]bool{}, stopping: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 

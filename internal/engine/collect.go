@@ -115,6 +115,9 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		case x := <-e.resolving:
 			w.resolving = append(w.resolving, x)
 			flush()
+		case x := <-e.losing:
+			w.step.faults = append(w.step.faults, x)
+			flush()
 		case <-timer.C:
 			flush()
 		case <-ticker.C:

@@ -169,6 +169,7 @@ type Engine struct {
 	looked     int64 // tick at which missed was made
 
 	resolving chan *resolving
+	losing    chan faultEntry // see Lose
 
 	status  atomic.Pointer[Status]
 	records atomic.Int64
@@ -190,7 +191,7 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 
 // OpenContext is Open until ctx ends.
 func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), asking: make(chan struct{}, 1)}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), losing: make(chan faultEntry), asking: make(chan struct{}, 1)}
 	e.log, e.assembler.MaxBytes = e.opt.Logger, int(e.opt.OpenBytes)
 	e.decoder = e.newDecoder("")
 	e.sources = newSources(e.opt.Hook)

@@ -77,6 +77,7 @@ const (
 	faultStopped faultKind = 2 // the source takes part no more, from this step on
 	faultPassed  faultKind = 3 // records of a stopped source were passed over
 	faultResumed faultKind = 4 // a new life takes the source up again
+	faultApart   faultKind = 5 // records of the source are read elsewhere: see Lose
 )
 
 // faultEntry is the effect of a fault on a step, for one source. It is part of the delta.
@@ -127,6 +128,8 @@ func (x *source) suffer(st *step) (takesPart bool) {
 		case faultLost:
 			x.Quarantined++
 			x.fail(st.tick)
+			x.machine.Lose(f.gap, st.tick, &x.effects)
+		case faultApart:
 			x.machine.Lose(f.gap, st.tick, &x.effects)
 		case faultStopped:
 			x.Stopped = f.gap.Reason
