@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/isowatch/isowatch/internal/engine"
@@ -58,7 +59,10 @@ func (a *App) writeStored(w http.ResponseWriter, kind Kind) {
 		out.Write(record) // an error stays, and shows below
 		return out.WriteByte('\n')
 	})
-	if err = errors.Join(err, out.Flush()); err != nil {
+	switch err = errors.Join(err, out.Flush()); {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+		a.log.Debug("who read stored records has seen enough", "kind", kind)
+	case err != nil:
 		a.log.Warn("stored records were not read to their end", "kind", kind, "err", err)
 		panic(http.ErrAbortHandler) // breaks the connection off, so that the reader knows
 	}
