@@ -31,7 +31,7 @@ func WithLevel(level string) ConnectorOption {
 //
 // Begin, commit, rollback, outcome, isolation, start and end are seen by themselves; the
 // session comes from the context that BeginTx got ([WithSession]). Without one there is no
-// session. Data come from row helpers (capture/rows), or from the transaction that [Of]
+// session. Name, trace id and labels come from there too ([WithBegin]). Data come from row helpers (capture/rows), or from the transaction that [Of]
 // returns. A connection whose COMMIT has an unknown outcome is not used again.
 //
 // A transaction that is begun and ended by statements ("BEGIN IMMEDIATE") is seen as well.

@@ -1,10 +1,16 @@
 package capture_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+
+	"modernc.org/sqlite"
 
 	"github.com/isowatch/isowatch/capture"
 )
@@ -48,4 +54,32 @@ func ExampleWithSession() {
 		txn := recorder.Begin(capture.Begin{Session: recorder.SessionFrom(ctx)})
 		txn.End(capture.Committed)
 	})
+}
+
+// The id that a finding names stands in the log, beside what the service knows of the transaction.
+func ExampleWithBegin() {
+	var records bytes.Buffer
+	recorder, err := capture.New(capture.Writer(&records), "shop", capture.WithPlainValues())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db := sql.OpenDB(capture.Connector(capture.DSN(&sqlite.Driver{}, ":memory:"), recorder))
+	defer db.Close()
+
+	ctx := capture.WithBegin(context.Background(), capture.Begin{Name: "checkout"})
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id := capture.Of(ctx, tx).ID() // with pgx: capturepgx.Of(tx).ID()
+	if err := errors.Join(tx.Commit(), recorder.Close(ctx)); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("the record has the id that is logged:", strings.Contains(records.String(), `"txn":"`+id+`"`))
+	fmt.Println("and the name:", strings.Contains(records.String(), `"name":"checkout"`))
+	// Output:
+	// the record has the id that is logged: true
+	// and the name: true
 }

@@ -3,6 +3,7 @@ package capture
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,7 +18,7 @@ type Begin struct {
 	Session   *Session // who runs it; nil: nobody that does one thing after the other
 	Isolation string   // the level that is asked for, in SQL's words or Isowatch's
 	Name      string   // the transaction's template, such as "checkout", for grouping
-	TraceID   string   // for links
+	TraceID   string   // for links; 32 zeros are none, as in OpenTelemetry
 	Stale     bool     // it asks for old data: AS OF, a read of a follower
 	// Labels are names and values of your own, 16 of at most 256 bytes. One means
 	// something: endpoint is the server that runs the transaction, a replica or a node.
@@ -28,22 +29,31 @@ type Begin struct {
 type beginKey struct{}
 
 // WithBegin gives ctx what a transaction says that begins with it through database/sql or pgx: its name,
-// its trace id, its labels. The Session of b goes before [WithSession]. The
-// Isolation of b goes before the connection's usual one, and a level that the application asks for goes before both. A second WithBegin takes the place of the first.
+// its trace id, its labels. A statement outside of a transaction says it too, where it is one by itself.
+//
+// The Session of b goes before [WithSession]. It counts for its own recorder only. The Isolation of b goes
+// before the connection's usual one, and a level that the application asks for goes before both.
+// Empty fields say nothing. A second WithBegin takes the place of the first, with all fields.
+// Labels are copied, so several goroutines may use the context, and the caller may change the map.
 func WithBegin(ctx context.Context, b Begin) context.Context {
+	b.Labels = maps.Clone(b.Labels)
 	return context.WithValue(ctx, beginKey{}, b)
 }
 
 // BeginWith begins a transaction as [WithBegin] and [WithSession] say, at this isolation level. If level is empty,
 // the one of WithBegin counts, and without that the usual one. The packages that follow a driver call it.
+// It returns nil if the recorder is nil.
 func (r *Recorder) BeginWith(ctx context.Context, level, usual string) *Txn {
 	b, _ := ctx.Value(beginKey{}).(Begin)
-	if b.Session == nil {
+	if b.Session == nil || b.Session.owner != r {
 		b.Session = r.SessionFrom(ctx)
 	}
 	b.Isolation = cmp.Or(level, b.Isolation, usual)
 	return r.Begin(b)
 }
+
+// noTrace is the trace id that OpenTelemetry gives for a context without a span.
+const noTrace = "00000000000000000000000000000000"
 
 // Txn is a transaction that runs. A retry is a transaction of its own. Its methods
 // may be called by several goroutines; what they tell is in the order of the calls.
@@ -89,6 +99,9 @@ func (r *Recorder) Begin(b Begin) *Txn {
 	h.Source, h.Epoch, h.Flags = r.opt.Source, r.opt.Epoch, record.HasTimes
 	h.Name, h.Isolation, h.TraceID = validText(b.Name), validText(b.Isolation), validText(b.TraceID)
 	h.Labels = validLabels(b.Labels)
+	if h.TraceID == noTrace {
+		h.TraceID = ""
+	}
 	if b.Stale {
 		h.Flags |= record.Stale
 	}
@@ -100,8 +113,8 @@ func (r *Recorder) Begin(b Begin) *Txn {
 }
 
 // ID is the transaction's id in the records and in findings, such as "aysh7y5nvxmyj-20", "" for nil. It never
-// changes, and may be asked for at any time. A transaction that has no record has an id too, which no finding
-// names. It has none if nothing was done in it, or sampling left it out, or it was dropped.
+// changes, and may be asked for at any time, after End too. Several goroutines may ask. A transaction that has
+// no record has an id too, which no finding names. It did not begin, or sampling left it out, or it was dropped.
 func (t *Txn) ID() string {
 	if t == nil {
 		return ""

@@ -2,8 +2,9 @@
 //
 //	config.ConnConfig.Tracer = capturepgx.New(recorder)
 //
-// It sees begin, commit, rollback, savepoints, the outcome, isolation, start and end, and takes the
-// session from the context of Begin ([capture.WithSession]). Batches are followed; their data are
+// It sees begin, commit, rollback, savepoints, the outcome, isolation, start and end. It takes the
+// session, the name, the trace id and the labels from the context of Begin ([capture.WithSession],
+// [capture.WithBegin]). [Of] tells the id, for a log. Batches are followed; their data are
 // not seen. CopyFrom, pipelines of pgconn and what a text of several statements does behind its
 // first one are not seen either.
 //
