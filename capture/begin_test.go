@@ -36,7 +36,7 @@ func TestWithBegin(t *testing.T) {
 			ids = append(ids, txn.ID()) // behind its end
 		}
 	}
-	other := capture.WithBegin(ctx, capture.Begin{Session: r.Session("other"), Isolation: "SERIALIZABLE"})
+	other := capture.WithBegin(ctx, capture.Begin{Session: r.Session("other"), Isolation: "SERIALIZABLE", Name: "refund", Labels: map[string]string{"zone": "z"}})
 	txn := r.BeginWith(other, "", "READ COMMITTED")
 	txn.Read("k", 1)
 	txn.End(capture.Committed)
@@ -53,8 +53,8 @@ func TestWithBegin(t *testing.T) {
 	want := []record{
 		{ids[0], "pay", "READ COMMITTED", "4bf92f", map[string]string{"endpoint": "a"}},
 		{ids[1], "pay", "READ COMMITTED", "4bf92f", map[string]string{"endpoint": "a"}},
-		{ids[2], "", "SERIALIZABLE", "", nil},
-		{ids[3], "", "REPEATABLE READ", "", nil},
+		{ids[2], "refund", "SERIALIZABLE", "4bf92f", map[string]string{"endpoint": "a", "zone": "z"}},
+		{ids[3], "refund", "REPEATABLE READ", "4bf92f", map[string]string{"endpoint": "a", "zone": "z"}},
 	}
 	lines := kept.Lines(t)
 	if len(lines) != len(want) {

@@ -33,10 +33,23 @@ type beginKey struct{}
 //
 // The Session of b goes before [WithSession]. It counts for its own recorder only. The Isolation of b goes
 // before the connection's usual one, and a level that the application asks for goes before both.
-// Empty fields say nothing. A second WithBegin takes the place of the first, with all fields.
-// Labels are copied, so several goroutines may use the context, and the caller may change the map.
+// An empty field says nothing: it stays as a WithBegin before has set it. Labels of both count.
+// They are copied, so several goroutines may use the context, and the caller may change the map.
 func WithBegin(ctx context.Context, b Begin) context.Context {
-	b.Labels = maps.Clone(b.Labels)
+	before, _ := ctx.Value(beginKey{}).(Begin)
+	labels := maps.Clone(b.Labels)
+	for name, value := range before.Labels {
+		if _, ok := labels[name]; !ok && labels != nil {
+			labels[name] = value
+		}
+	}
+	if labels == nil {
+		labels = before.Labels
+	}
+	b = Begin{
+		Session: cmp.Or(b.Session, before.Session), Isolation: cmp.Or(b.Isolation, before.Isolation), Name: cmp.Or(b.Name, before.Name),
+		TraceID: cmp.Or(b.TraceID, before.TraceID), Stale: b.Stale || before.Stale, Labels: labels,
+	}
 	return context.WithValue(ctx, beginKey{}, b)
 }
 
