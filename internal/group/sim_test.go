@@ -318,11 +318,14 @@ func TestSimFindsPlanted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := ""
+			var mu sync.Mutex // two seeds may find it at once
 			eachSeed(0, 300, func(seed uint64) bool {
 				w := simulate(seed, simSize{12, 60, 60}, p)
 				if w.bad == "" {
 					return true
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				found = fmt.Sprintf("seed %d: %s", seed, w.bad)
 				return false
 			})
