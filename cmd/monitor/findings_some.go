@@ -40,7 +40,7 @@ func (s *selection) check() error {
 	base := strings.TrimSuffix(strings.TrimSuffix(s.anomaly, "-process"), "-realtime")
 	switch {
 	case s.anomaly != "" && !slices.Contains(names, s.anomaly) && !slices.Contains(names, base):
-		return usagef("--anomaly: %q is no anomaly%s", s.anomaly, isolation.Offer(s.anomaly, names))
+		return usagef("--anomaly: %q is not an anomaly: %s", s.anomaly, isolation.Offer(s.anomaly, names))
 	case s.since < 0:
 		return usagef("--since %v: want a time before now, such as 1h", s.since)
 	case s.limit < 0:

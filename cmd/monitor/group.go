@@ -19,7 +19,8 @@ func groupCommand(t *terminal) *cobra.Command {
 		Use:   "group",
 		Short: "Show which member of a group watches which unit",
 		Long: "Group lists the units of a group of monitors, with their owners. It looks for as long as a lease at most.\n\n" +
-			"Exit codes: 0 each unit has an owner, 2 one has none for longer than a lease, 254 the store cannot be read.",
+			"Exit codes: 0 each unit has an owner, 2 one has none for longer than a lease, 254 the store cannot be read.\n" +
+			"Without any unit the code is 2 too.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" {
@@ -51,10 +52,9 @@ func groupCommand(t *terminal) *cobra.Command {
 			for _, source := range slices.Sorted(maps.Keys(split)) {
 				t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
 			}
-			for i := range units {
-				if units[i].State == app.UnitFree {
-					return exitError{exitUnknown}
-				}
+			free := func(u app.GroupUnit) bool { return u.State == app.UnitFree }
+			if len(units) == 0 || slices.ContainsFunc(units, free) {
+				return exitError{exitUnknown}
 			}
 			return nil
 		},
@@ -73,7 +73,7 @@ func groupFlags(c *cobra.Command, name, state *string) {
 
 func tellUnits(t *terminal, units []app.GroupUnit, output string) error {
 	if len(units) == 0 {
-		t.say("monitor: the group has no units yet")
+		t.say("monitor: the group has no units: nobody has joined it")
 	}
 	for i := range units {
 		u := &units[i]

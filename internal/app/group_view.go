@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +44,11 @@ const (
 func OpenGroup(ctx context.Context, state, name string) (groupstore.Store, error) {
 	if fault := config.CheckGroupState(state); fault != "" {
 		return nil, fmt.Errorf("%w: %s", ErrConfig, fault)
+	}
+	if u, err := url.Parse(state); err == nil && u.Scheme == "file" { // to open it makes it
+		if _, err := os.Stat(filepath.FromSlash(u.Path)); err != nil {
+			return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
