@@ -32,7 +32,7 @@ func (m *Machine) Lost() Lost { return m.reports.lost }
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	m.effects = eff
 	m.clock.tick = max(m.clock.tick, tick)
-	m.infer.Counters.Gaps += max(1, g.To-g.From)
+	m.infer.LostInput(max(1, g.To-g.From))
 	m.reports.lost.Pieces++
 	if m.clock.tick != 0 { // what is lost by now had ended by now
 		m.reports.lost.Before = m.clock.tick + int64(m.cfg.Contract.ClockDrift) + 1
@@ -54,4 +54,4 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 
 // BadRecords counts records that could not be decoded: they may have been this
 // source's, so that no level is said to hold.
-func (m *Machine) BadRecords(n int64) { m.infer.Counters.DeadLetters += n }
+func (m *Machine) BadRecords(n int64) { m.infer.BadRecords(n) }

@@ -319,7 +319,7 @@ func (k *clock) time(t *event.Txn) (start, end int64) {
 	k.untimed = k.untimed || !hasTimes && !k.timed
 	switch {
 	case k.untimed:
-		k.infer.Untimed = max(1024, k.cfg.WindowTxns/10*1024)
+		k.infer.LiveUntimed(max(1024, k.cfg.WindowTxns/10*1024))
 		k.logical += 1024
 		return k.logical, k.logical
 	case !hasTimes:
