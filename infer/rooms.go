@@ -191,8 +191,7 @@ type State struct {
 	memory
 
 	// Scratch of the transaction in work; no state.
-	record    []byte
-	sameAgain bool // the record that is taken back is replaced by one with its operations
+	record []byte
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32
