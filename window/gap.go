@@ -30,7 +30,7 @@ func (m *Machine) Lost() Lost { return m.reports.lost }
 // Lose takes note of lost input. Edges may be missing from now on, and a finding that rests on
 // the absence of a record is not certain any more.
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	m.clock.tick = max(m.clock.tick, tick)
 	m.infer.LostInput(max(1, g.To-g.From))
 	m.reports.lost.Pieces++

@@ -32,7 +32,7 @@ type core struct {
 	untold    map[string]untold // by the id of a finding
 	Counters  Counters
 
-	effects *Effects
+	results Effects // of the call in work: handOver gives it to the caller
 	// Scratch.
 	out     infer.Out
 	scratch event.Batch
