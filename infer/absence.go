@@ -164,10 +164,20 @@ func (s *absences) accuse(d due, kind AnomalyKind, certain bool) {
 	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: certain})
 }
 
+// LiveUntimed says that records have no times. The patience with unheard writers is given, in logical time.
+func (s *absences) LiveUntimed(patience int64) { s.untimed = patience }
+
+// Untimed is the patience that LiveUntimed gave; 0: records have times.
+func (s *absences) Untimed() int64 { return s.untimed }
+
+// AskWhoReadsAnything takes the function that says whether a transaction may read what was never
+// committed, as one may that asked for no more.
+func (s *absences) AskWhoReadsAnything(may func(n uint32) bool) { s.readsAnything = may }
+
 // patience is how long a writer may stay unheard of.
 func (s *absences) patience() int64 {
-	if s.Untimed > 0 {
-		return s.Untimed
+	if s.untimed > 0 {
+		return s.untimed
 	}
 	if s.opt.Begins {
 		return 0
@@ -192,7 +202,7 @@ func (s *absences) decideWriter(d due) {
 		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
-		if s.ReadsAnything != nil && s.ReadsAnything(d.txn) {
+		if s.readsAnything != nil && s.readsAnything(d.txn) {
 			return // others may have read it too, who may not
 		}
 		a.Kind, a.B = G1a, by

@@ -84,11 +84,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if s.txns[old].flags&unknown != 0 {
 			late |= unheard
 		}
-		s.sameAgain = same
-		s.remove(old)
-		s.sameAgain = false
+		s.remove(old, same)
 		replaced, out.Again = true, true
-	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
+	} else if end <= s.greatest || s.untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go. A record in time ends behind all that was, except
 		// where times were clamped or are positions.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {

@@ -14,7 +14,7 @@ func (s *registers) awaitAgain(v uint32) {
 		return
 	}
 	r := x.readers
-	for r != x.oldest && s.ReadsAnything != nil && s.ReadsAnything(s.readers[r].txn) {
+	for r != x.oldest && s.readsAnything != nil && s.readsAnything(s.readers[r].txn) {
 		r = s.readers[r].older
 	}
 	if r != 0 {

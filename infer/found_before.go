@@ -36,7 +36,7 @@ func (s *ledger) endedBefore(r, n uint32) bool {
 
 // mayKeep says whether n, the first to delete k, leaves what those had found who had ended.
 func (s *causes) mayKeep(k, n uint32) bool {
-	if n == 0 || s.opt.Whole || s.Untimed > 0 || s.opt.Ordered || s.txns[n].flags&hasTimes == 0 || s.keys[k].kind != event.Register {
+	if n == 0 || s.opt.Whole || s.untimed > 0 || s.opt.Ordered || s.txns[n].flags&hasTimes == 0 || s.keys[k].kind != event.Register {
 		return false
 	}
 	v, readers, roots := &s.versions[s.keys[k].initial], 0, 0

@@ -171,17 +171,17 @@ func (s *orders) number(k, v, n uint32, num int64) {
 		x.last = v
 	}
 	if y.writer != 0 {
-		s.connectOrdered(v)
+		s.connectOrdered(v, nil)
 	}
 }
 
 // connectOrdered gives the edges of v, whose writer and number are known.
-func (s *orders) connectOrdered(v uint32) {
+func (s *orders) connectOrdered(v uint32, again *reordering) {
 	x := s.versions[v]
 	p := s.knownBefore(x.prev)
 	from := p
 	if p != 0 {
-		s.writesFollow(p, v)
+		s.writesFollow(p, v, again)
 	} else {
 		from = s.keys[x.key].initial
 	}
@@ -190,18 +190,18 @@ func (s *orders) connectOrdered(v uint32) {
 		if p != 0 && s.opt.Rows && x.flags&tombstone != 0 {
 			s.killEdges(q, s.versions[q].writer, WW) // its row is not p's
 		}
-		s.writesFollow(v, q)
+		s.writesFollow(v, q, again)
 		s.readersPrecede(v, q, q)
 	}
 }
 
 // writesFollow gives the edge from the writer of v to the writer of the next version q.
-func (s *orders) writesFollow(v, q uint32) {
+func (s *orders) writesFollow(v, q uint32, again *reordering) {
 	label := WW
 	if s.otherRow(v, q) {
 		label = OtherRow
 	}
-	s.edgeAgain(s.versions[v].writer, s.versions[q].writer, label, q)
+	s.edgeAgain(s.versions[v].writer, s.versions[q].writer, label, q, again)
 }
 
 // readersPrecede gives the edges to the writer of q from the readers of the versions from one
@@ -257,7 +257,7 @@ func (s *orders) bridgeOrdered(v, w uint32) {
 	}
 	from := p
 	if p != 0 {
-		s.writesFollow(p, q)
+		s.writesFollow(p, q, nil)
 	} else {
 		from = s.keys[s.versions[v].key].initial
 	}
@@ -288,7 +288,7 @@ func (s *orders) forgetPlaceOfReaders(v uint32) {
 	w := s.versions[q].writer
 	s.killEdges(q, w, RW)
 	if id := s.writeOf(w, q); id != 0 && s.writes[id].pred != 0 {
-		s.readersBefore(s.writes[id].pred, q)
+		s.readersBefore(s.writes[id].pred, q, nil)
 	}
 	from := s.knownBefore(s.versions[v].prev)
 	if from == 0 {
@@ -402,7 +402,7 @@ func (s *orders) nothingInOrder(k uint32) {
 		}
 		s.killEdges(q, w, RW)
 		if id := s.writeOf(w, q); id != 0 && s.writes[id].pred != 0 {
-			s.readersBefore(s.writes[id].pred, q)
+			s.readersBefore(s.writes[id].pred, q, nil)
 		}
 		if p := s.knownBefore(s.versions[q].prev); p != 0 {
 			s.readersPrecede(p, q, q)

@@ -66,15 +66,15 @@ func (s *State) demoteNow(n uint32) {
 	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
 		return // not possible: the record was written by AppendRecord
 	}
-	s.uncount(n)
+	s.uncount(n, false)
 	s.txns[n].state = tentative
 	s.expiry.push(s.txns[n].end, n, s.txns[n].gen, 0, 0, 0)
 	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
 }
 
 // uncount takes n, which counts, out of the history, with all that follows from
-// its operations.
-func (s *State) uncount(n uint32) {
+// its operations. same says that a record with the same operations takes its place.
+func (s *State) uncount(n uint32, same bool) {
 	s.dropScans(n)
 	s.reads.forget(&s.txns[n])
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
@@ -88,7 +88,7 @@ func (s *State) uncount(n uint32) {
 		if s.versions[v].flags&accused != 0 { // perhaps by n
 			s.unaccused = append(s.unaccused, v)
 		}
-		s.unplace(s.versions[v].key, n)
+		s.unplace(s.versions[v].key, n, same)
 		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
 			s.demote = append(s.demote, w)
 		}
@@ -126,7 +126,7 @@ func (s *State) uncount(n uint32) {
 // the elements behind, or that read up to there. It is asked for their writers. The transaction
 // that showed the last element has seen all orders that n had shown, and no append that is
 // unplaced.
-func (s *State) unplace(k, n uint32) {
+func (s *State) unplace(k, n uint32, same bool) {
 	v, lost, by := s.keys[k].last, false, uint32(0)
 	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
 		if by = s.readBy(v, n); by != 0 {
@@ -138,7 +138,7 @@ func (s *State) unplace(k, n uint32) {
 		}
 	}
 	if lost {
-		for u := s.keys[k].unplaced; u != 0 && !s.sameAgain; u = s.versions[u].sibling {
+		for u := s.keys[k].unplaced; u != 0 && !same; u = s.versions[u].sibling {
 			s.kill(u, s.versions[u].writer, WW|RW) // perhaps shown by n to come behind
 		}
 		s.giveUp(k)
@@ -232,20 +232,21 @@ func (s *registers) dropWrite(id uint32) {
 	s.free.writes.Give(id)
 }
 
-// remove takes a record back, because a later one with its id replaces it.
-func (s *State) remove(n uint32) {
+// remove takes a record back, because a later one with its id replaces it. same says that the
+// later one has the same operations.
+func (s *State) remove(n uint32, same bool) {
 	s.reopened = s.reopened[:0]
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		s.reopened = append(s.reopened, s.writes[id].version)
 	}
 	if s.txns[n].state == counted {
-		s.uncount(n)
+		s.uncount(n, same)
 	} else {
 		s.forgetWrites(n)
 	}
 	for _, v := range s.reopened {
 		s.disown(v)
-		if !s.sameAgain { // else it has several writers again when the record has come
+		if !same { // else it has several writers again when the record has come
 			s.disambiguate(v)
 		}
 		s.awaitAgain(v)

@@ -27,7 +27,7 @@ func (s *registers) settleRegister(v, n uint32) {
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 	if s.isOrdered(v) {
-		s.connectOrdered(v)
+		s.connectOrdered(v, nil)
 	}
 	if s.opt.Ordered && s.opt.partly() {
 		s.settlePartly(v)

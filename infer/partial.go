@@ -40,13 +40,29 @@ type partial struct {
 	out, in     []uint32 // by version: its precedences
 	// latest is the last visit of a key in a session; no state: made from visits.
 	latest map[uint64]uint32
-	// settled are edges to the writers of k's versions that have retired, by both transactions. They
-	// were given, and are concluded again: see orderAgain. No state.
-	settled map[[2]uint32]bool
 	// again are edges that orderAgain gave to writers that have retired, by both transactions, for the
 	// step in work. No state.
 	again map[[2]uint32]bool
-	redo  bool // orderAgain is at work
+}
+
+// reordering is the work of orderAgain on one key. nil: an order is concluded for the first time.
+type reordering struct {
+	// settled are edges to writers that have retired, by both transactions. They were given, and
+	// are not given a second time.
+	settled map[[2]uint32]bool
+	// redo says that the old order is out, and the new one is concluded.
+	redo bool
+}
+
+// settle notes the edges from the readers and the writer of the version from to w.
+func (r *reordering) settle(s *orders, from, w uint32) {
+	if r.settled == nil {
+		r.settled = map[[2]uint32]bool{}
+	}
+	r.settled[[2]uint32{s.versions[from].writer, w}] = true
+	for i := s.versions[from].readers; i != 0; i = s.olderReader(i) {
+		r.settled[[2]uint32{s.readers[i].txn, w}] = true
+	}
 }
 
 // at is the entry i of a list of numbers that grows as needed.
@@ -73,7 +89,7 @@ func takeFrom[T any](slab *[]T, free *[]uint32, x T) uint32 {
 }
 
 // precede orders what the visit a left before what b found.
-func (s *orders) precede(a, b uint32, label Label) {
+func (s *orders) precede(a, b uint32, label Label, again *reordering) {
 	p := &s.partial
 	x, y := p.visits[a], p.visits[b]
 	from, to := x.last, y.first
@@ -96,20 +112,20 @@ func (s *orders) precede(a, b uint32, label Label) {
 	if q.behind != 0 {
 		p.precedences[q.behind].prev = id
 	}
-	if s.closesVersionCycle(x.key, id) {
+	if s.closesVersionCycle(x.key, id, again) {
 		return
 	}
-	s.writesFollow(from, to)
-	s.readersBefore(from, to)
+	s.writesFollow(from, to, again)
+	s.readersBefore(from, to, again)
 }
 
 // edgeAgain gives an edge, and notes it if orderAgain concludes it to a writer that has retired.
-func (s *orders) edgeAgain(from, to uint32, label Label, v uint32) {
+func (s *orders) edgeAgain(from, to uint32, label Label, v uint32, again *reordering) {
 	p := &s.partial
-	if p.settled[[2]uint32{from, to}] {
+	if again != nil && again.settled[[2]uint32{from, to}] {
 		return
 	}
-	if p.redo && from != 0 && s.txns[to].flags&retired != 0 {
+	if again != nil && again.redo && from != 0 && s.txns[to].flags&retired != 0 {
 		if p.again == nil {
 			p.again = map[[2]uint32]bool{}
 		}
@@ -126,14 +142,14 @@ func (s *orders) OrderedAgain(e *Edge) bool {
 
 // readersBefore gives the edges from the readers of the one version to the writer of the other,
 // which comes later.
-func (s *orders) readersBefore(from, to uint32) {
+func (s *orders) readersBefore(from, to uint32, again *reordering) {
 	w := s.versions[to].writer
 	if w == 0 || s.versions[from].flags&ambiguous != 0 {
 		return
 	}
 	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
 		if s.readers[r].saw() {
-			s.edgeAgain(s.readers[r].txn, w, RW, to)
+			s.edgeAgain(s.readers[r].txn, w, RW, to, again)
 		}
 	}
 }
@@ -155,18 +171,18 @@ func (s *orders) settlePartly(v uint32) {
 			if id != 0 && p.precedences[id].from == v {
 				next = p.precedences[id].nextOut
 			}
-			s.closesVersionCycle(k, id)
+			s.closesVersionCycle(k, id, nil)
 			id = next
 		}
 	}
 	for id := *at(&p.in, v); id != 0; id = p.precedences[id].nextIn {
 		from := p.precedences[id].from
-		s.writesFollow(from, v)
-		s.readersBefore(from, v)
+		s.writesFollow(from, v, nil)
+		s.readersBefore(from, v, nil)
 	}
 	for id := *at(&p.out, v); id != 0; id = p.precedences[id].nextOut {
 		to := p.precedences[id].to
-		s.writesFollow(v, to)
+		s.writesFollow(v, to, nil)
 	}
 }
 
@@ -183,32 +199,32 @@ func (s *orders) sawPartly(v, n uint32) {
 // evidence, is gone. An edge to a writer that has retired was given before, and stays: it could have no
 // place now.
 func (s *orders) orderAgain(k uint32) {
-	s.dropPrecedences(k, true)
-	s.partial.redo = true
-	defer func() { s.partial.settled, s.partial.redo = nil, false }()
+	again := &reordering{}
+	s.dropPrecedences(k, true, again)
+	again.redo = true
 	first := *at(&s.partial.ofKey, k)
 	for first != 0 && s.partial.visits[first].earlier != 0 {
 		first = s.partial.visits[first].earlier
 	}
 	for id := first; id != 0; id = s.partial.visits[id].later {
 		if s.opt.SequentialKeys && s.partial.visits[id].session != 0 {
-			s.compareSession(id)
+			s.compareSession(id, again)
 		}
 		if s.opt.LinearizableKeys {
-			s.compareBack(id)
+			s.compareBack(id, again)
 		}
 	}
 }
 
-// dropPrecedences takes back the order of k's versions, and keeps the order that reads show. again says
-// that it is concluded again.
-func (s *orders) dropPrecedences(k uint32, again bool) {
+// dropPrecedences takes back the order of k's versions, and keeps the order that reads show. settle
+// says that edges to writers that have retired stay, as settled ones of again.
+func (s *orders) dropPrecedences(k uint32, settle bool, again *reordering) {
 	p := &s.partial
 	var behind []uint32
 	for id := *at(&p.precOf, k); id != 0; {
 		q := p.precedences[id]
-		if w := s.versions[q.to].writer; again && w != 0 && s.txns[w].flags&retired != 0 {
-			s.settle(q.from, w)
+		if w := s.versions[q.to].writer; settle && w != 0 && s.txns[w].flags&retired != 0 {
+			again.settle(s, q.from, w)
 		} else if !slices.Contains(behind, q.to) {
 			behind = append(behind, q.to)
 		}
@@ -225,22 +241,10 @@ func (s *orders) dropPrecedences(k uint32, again bool) {
 		if id == 0 || s.writes[id].pred == 0 || s.versions[s.writes[id].pred].flags&ambiguous != 0 {
 			continue
 		}
-		s.readersBefore(s.writes[id].pred, v)
+		s.readersBefore(s.writes[id].pred, v, again)
 		if s.isOrdered(v) {
-			s.connectOrdered(v)
+			s.connectOrdered(v, again)
 		}
-	}
-}
-
-// settle notes the edges from the readers and the writer of the version from to w.
-func (s *orders) settle(from, w uint32) {
-	p := &s.partial
-	if p.settled == nil {
-		p.settled = map[[2]uint32]bool{}
-	}
-	p.settled[[2]uint32{s.versions[from].writer, w}] = true
-	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
-		p.settled[[2]uint32{s.readers[r].txn, w}] = true
 	}
 }
 

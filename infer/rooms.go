@@ -78,12 +78,11 @@ type absences struct {
 	ledger
 	patient  dueQueue // those about writers that nobody has heard of, by their readers' ends
 	nameless bool     // some write did not say which version it made, where versions are told by that
-	// Untimed, when not 0, is the patience with unheard writers of sources without
-	// times.
-	Untimed int64
-	// ReadsAnything says whether the transaction may read what was never committed: it asked for
+	// untimed is the patience with unheard writers where records have no times; 0: they have.
+	untimed int64
+	// readsAnything says whether the transaction may read what was never committed: it asked for
 	// no more. nil: none may. No state.
-	ReadsAnything func(n uint32) bool
+	readsAnything func(n uint32) bool
 
 	// Scratch of the transaction in work; no state.
 	stamp     uint32
@@ -192,8 +191,7 @@ type State struct {
 	memory
 
 	// Scratch of the transaction in work; no state.
-	record    []byte
-	sameAgain bool // the record that is taken back is replaced by one with its operations
+	record []byte
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32

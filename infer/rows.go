@@ -32,7 +32,7 @@ func (s *registers) deletedRow(k, v uint32) {
 func (s *registers) partRows(v, q uint32) {
 	if w := s.versions[q].writer; w != 0 && s.versions[q].flags&tombstone == 0 {
 		s.killEdges(q, w, WW)
-		s.writesFollow(v, q)
+		s.writesFollow(v, q, nil)
 	}
 }
 

@@ -192,9 +192,9 @@ func (r *room) between() error {
 	switch r.manner {
 	case "snapshots":
 		reader := &flat.Reader{Bytes: r.s.AppendState(flat.NewWriter(nil)).Bytes()}
-		untimed := r.s.Untimed
+		untimed := r.s.untimed
 		r.s = New(r.opt)
-		r.s.Untimed = untimed
+		r.s.untimed = untimed
 		r.s.ReadState(reader)
 		return reader.Err
 	case "spilled":
@@ -370,7 +370,7 @@ func (r *room) add(record []byte) error {
 	start, end := t.Start, t.End
 	if t.Flags&event.HasTimes == 0 {
 		start, end = r.records*1024, r.records*1024 // logical time
-		r.s.Untimed = max(r.s.Untimed, 1024)
+		r.s.untimed = max(r.s.untimed, 1024)
 	}
 	if err := r.bring(func(need func(Ref)) { r.s.Needs(b, t, need) }); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (s *memory) AppendState(dst *flat.Writer) *flat.Writer {
 		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
 		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
 		keysSpilled: s.spill.keys, txnsSpilled: s.spill.txns, sessionsSpilled: s.spill.sessions, spillReturned: s.spill.returned,
-		baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
+		baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
 	}
 	dst = flat.AppendValue(dst, "scalars", &c)
 	dst = flat.Append(dst, "txns", s.txns)
@@ -78,7 +78,7 @@ func (s *memory) ReadState(r *flat.Reader) {
 	s.sessionOrder, s.nameless, s.deletes = c.sessionOrder, c.nameless, c.deletes
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	defer s.reads.restore(&s.ledger)
-	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
+	s.untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
 	flat.Read(r, "txns", &s.txns)
 	flat.Read(r, "keys", &s.keys)
 	flat.Read(r, "versions", &s.versions)

@@ -15,7 +15,7 @@ type Step struct {
 
 // closesVersionCycle reports that the versions of k make a circle with the precedence id, and
 // gives their order up.
-func (s *orders) closesVersionCycle(k, id uint32) bool {
+func (s *orders) closesVersionCycle(k, id uint32, again *reordering) bool {
 	p := &s.partial
 	q := p.precedences[id]
 	var path []hop
@@ -56,7 +56,7 @@ func (s *orders) closesVersionCycle(k, id uint32) bool {
 	a := Anomaly{Kind: CyclicVersions, A: q.a, B: q.b, Version: q.to, OpA: uint32(from), Count: int64(len(s.out.Steps) - from), Certain: true}
 	s.keys[k].loseOrder()
 	s.uncheckable(k) // should the finding be withdrawn
-	s.dropPrecedences(k, false)
+	s.dropPrecedences(k, false, again)
 	s.anomaly(a)
 	return true
 }
@@ -71,7 +71,7 @@ func (s *orders) versionCycleBy(id uint32) {
 	}
 	for _, h := range s.versionPath(k, w.version, w.pred) {
 		if h.prec != 0 {
-			s.closesVersionCycle(k, h.prec)
+			s.closesVersionCycle(k, h.prec, nil)
 			return
 		}
 	}

@@ -64,7 +64,7 @@ func (s *orders) enterVisit(v visit) {
 		s.enterInSession(id)
 	}
 	if s.opt.LinearizableKeys {
-		s.compareBack(id)
+		s.compareBack(id, nil)
 		if late != 0 {
 			s.compareOn(id)
 		}
@@ -95,10 +95,10 @@ func (s *orders) enterInSession(id uint32) {
 	} else {
 		p.latest[visitsOf(x)] = id
 	}
-	s.compareSession(id)
+	s.compareSession(id, nil)
 	for o := behind; o != 0; o = p.visits[o].behind {
 		if y := p.visits[o]; s.inSessionBefore(p.visits[id].txn, y.txn) {
-			if s.precede(id, o, Process); s.firm(&y) && s.txns[y.txn].flags&unknown == 0 {
+			if s.precede(id, o, Process, nil); s.firm(&y) && s.txns[y.txn].flags&unknown == 0 {
 				return
 			}
 		}
@@ -107,11 +107,11 @@ func (s *orders) enterInSession(id uint32) {
 
 // compareSession orders the visit's versions behind the versions of earlier visits in its
 // session, back to the nearest one through which edges lead.
-func (s *orders) compareSession(id uint32) {
+func (s *orders) compareSession(id uint32, again *reordering) {
 	p := &s.partial
 	for o := p.visits[id].before; o != 0; o = p.visits[o].before {
 		if y := p.visits[o]; s.inSessionBefore(y.txn, p.visits[id].txn) {
-			if s.precede(o, id, Process); s.firm(&y) {
+			if s.precede(o, id, Process, again); s.firm(&y) {
 				return
 			}
 		}
@@ -160,7 +160,7 @@ func (s *orders) inTimeBefore(a, b uint32) bool {
 
 // compareBack orders the versions of id behind the versions of the visits before it. O(visits
 // that ran beside id or its neighbours), at most maxBack.
-func (s *orders) compareBack(id uint32) {
+func (s *orders) compareBack(id uint32, again *reordering) {
 	x := s.partial.visits[id]
 	began := math.MinInt64 + s.opt.ClockDrift // the latest start of those before it
 	steps := 0
@@ -174,7 +174,7 @@ func (s *orders) compareBack(id uint32) {
 			return
 		}
 		if s.inTimeBefore(y.txn, x.txn) {
-			s.precede(o, id, Realtime)
+			s.precede(o, id, Realtime, again)
 			if s.firm(&y) {
 				began = max(began, s.txns[y.txn].start)
 			}
@@ -193,7 +193,7 @@ func (s *orders) compareOn(id uint32) {
 	for o := x.later; o != 0; {
 		y := s.partial.visits[o]
 		if s.inTimeBefore(x.txn, y.txn) && s.txns[y.txn].start-s.opt.ClockDrift <= ended {
-			s.precede(id, o, Realtime)
+			s.precede(id, o, Realtime, nil)
 			if s.firm(&y) && s.txns[y.txn].flags&unknown == 0 {
 				ended = min(ended, s.txns[y.txn].end)
 			}

@@ -184,7 +184,7 @@ func (h *finder) leftNothing(x infer.Left) {
 		}
 	}
 	if fell { // what froze meanwhile was not looked at with that one
-		h.infer.Counters.Ambiguous++
+		h.infer.ConclusionFell()
 	}
 }
 

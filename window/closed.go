@@ -73,7 +73,7 @@ func (k *clock) goOn(b *event.Batch, t *event.Txn, start int64) {
 	i, ok := c.at[b.Text(t.Session)]
 	if !ok || k.untimed {
 		c.Broken = true
-		k.effects.Stranger = &Stranger{Txn: b.Text(t.ID), Session: b.Text(t.Session)}
+		k.results.Stranger = &Stranger{Txn: b.Text(t.ID), Session: b.Text(t.Session)}
 		return
 	}
 	c.List[i].begin(start, k.watermark, k.lateness())

@@ -150,8 +150,8 @@ func (s *sums) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64) {
 		return
 	}
 	w := waitingReads{Due: end + int64(s.cfg.MaxTxn), Txn: n}
-	if s.infer.Untimed > 0 {
-		w.Due = end + s.infer.Untimed
+	if patience := s.infer.Untimed(); patience > 0 {
+		w.Due = end + patience
 	}
 	for _, u := range c.uses {
 		if u.read {

@@ -291,7 +291,7 @@ func (h *finder) countBroken(broken bool) {
 		}
 	}
 	if broken || h.frozenUnwritten() {
-		h.infer.Counters.Ambiguous++
+		h.infer.ConclusionFell()
 	}
 }
 

@@ -40,10 +40,10 @@ func (s *reports) emit(f *openFinding) {
 func (o *core) hand(f finding.Finding) {
 	isolation.Bound(&f)
 	o.advise(&f)
-	if i := slices.Index(o.effects.Fallen, f.ID); i >= 0 {
-		o.effects.Fallen = slices.Delete(o.effects.Fallen, i, i+1)
+	if i := slices.Index(o.results.Fallen, f.ID); i >= 0 {
+		o.results.Fallen = slices.Delete(o.results.Fallen, i, i+1)
 	}
-	o.effects.Findings = append(o.effects.Findings, f)
+	o.results.Findings = append(o.results.Findings, f)
 }
 
 // advised are the facts that the advice on a finding depends on.

@@ -12,9 +12,9 @@ import (
 
 // toldMachine is a machine of which only what is told is looked at.
 func toldMachine() (*Machine, *Effects) {
-	m, eff := New(Config{Contract: Contract{Complete: true}}), &Effects{}
-	m.effects, m.clock.watermark = eff, 0
-	return m, eff
+	m := New(Config{Contract: Contract{Complete: true}})
+	m.clock.watermark = 0
+	return m, &m.results
 }
 
 func violation(id string, refutes ...string) finding.Finding {
@@ -127,7 +127,6 @@ func TestFaultsAreSaved(t *testing.T) {
 	if err := again.ReadState(m.AppendState(nil)); err != nil {
 		t.Fatal(err)
 	}
-	again.effects = out
 	for _, x := range []struct {
 		m   *Machine
 		eff *Effects

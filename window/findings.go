@@ -175,12 +175,13 @@ func (h *finder) conclude(f *openFinding) {
 			}
 			c, brief := h.worst(a.ID, strongest, nil)
 			f.Finding.AtLeast = f.Finding.AtLeast || brief
-			if c.Edges == nil || h.unsupported(c.Edges) != 0 {
+			k := h.witnessing(0)
+			if c.Edges == nil || k.unsupported(c.Edges) != 0 {
 				continue
 			}
-			steps, w, all, name, err := h.told(h.steps(c.Edges))
-			if err == nil && (name.Severity < f.severity || !covers(f.weakest, name.Weakest)) && h.unproven(all) == 0 {
-				h.publishCycle(c, steps, &w, all, name, a.ID, f.level)
+			x, err := k.told(h.steps(c.Edges))
+			if err == nil && (x.name.Severity < f.severity || !covers(f.weakest, x.name.Weakest)) && h.unproven(x.all) == 0 {
+				k.publish(c, x, a.ID, f.level)
 				break
 			}
 		}

@@ -47,7 +47,7 @@ type fracture struct {
 // where the records do not show it.
 func (h *finder) fractureOf(from, by, read, written uint32) (x fracture, ok bool) {
 	x.read, x.written = read, written
-	x.w, x.all = h.witnessOf([]step{
+	x.w, x.all = h.witnessing(0).witnessOf([]step{
 		{Edge: infer.Edge{From: from, To: by, Label: infer.WR, Version: read}},
 		{Edge: infer.Edge{From: by, To: from, Label: infer.RW, Version: written}},
 	})

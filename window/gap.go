@@ -30,9 +30,9 @@ func (m *Machine) Lost() Lost { return m.reports.lost }
 // Lose takes note of lost input. Edges may be missing from now on, and a finding that rests on
 // the absence of a record is not certain any more.
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	m.clock.tick = max(m.clock.tick, tick)
-	m.infer.Counters.Gaps += max(1, g.To-g.From)
+	m.infer.LostInput(max(1, g.To-g.From))
 	m.reports.lost.Pieces++
 	if m.clock.tick != 0 { // what is lost by now had ended by now
 		m.reports.lost.Before = m.clock.tick + int64(m.cfg.Contract.ClockDrift) + 1
@@ -54,4 +54,4 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 
 // BadRecords counts records that could not be decoded: they may have been this
 // source's, so that no level is said to hold.
-func (m *Machine) BadRecords(n int64) { m.infer.Counters.DeadLetters += n }
+func (m *Machine) BadRecords(n int64) { m.infer.BadRecords(n) }

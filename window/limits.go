@@ -127,7 +127,7 @@ func (h *finder) limitedCycle(i int, id incremental.EdgeID) []isolation.Level {
 		c.Edges = path
 	}
 	if c.Edges != nil {
-		weakest, _ := h.reportCycle(c, id, level)
+		weakest, _ := h.reportCycle(c, id, level, 0)
 		return weakest
 	}
 	x := h.limits.make(level)
@@ -147,7 +147,7 @@ func (h *finder) limitedCycle(i int, id incremental.EdgeID) []isolation.Level {
 		}
 		path = append(path[:1], h.graph.CyclePath(i)...)
 		if h.numLimited(path, b) < 2 {
-			weakest, _ := h.reportCycle(isolation.Cycle{Edges: path}, id, level)
+			weakest, _ := h.reportCycle(isolation.Cycle{Edges: path}, id, level, 0)
 			return weakest
 		}
 	}
@@ -231,7 +231,7 @@ func (h *finder) followTo(x *limited, i int, v incremental.Vertex) {
 			continue
 		}
 		x.Missed = slices.DeleteFunc(x.Missed, func(y passedOver) bool { return y == m })
-		h.reportCycle(c, m.Edge.ID, x.level)
+		h.reportCycle(c, m.Edge.ID, x.level, 0)
 	}
 }
 
@@ -288,7 +288,7 @@ func (h *finder) closeLimits() {
 				continue
 			}
 			if c := h.lone(i, m.Edge.ID); c.Edges != nil {
-				h.reportCycle(c, m.Edge.ID, l)
+				h.reportCycle(c, m.Edge.ID, l, 0)
 			} else if c.AtLeast {
 				x.Open++
 			}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/invariants"
@@ -59,26 +58,6 @@ type Counters struct {
 	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
 	WithdrawnOutcome    int64 `json:"withdrawn_late_outcome"`
 	WithdrawnRepetition int64 `json:"withdrawn_repetition"`
-}
-
-// Effects are the results of a step for others, in order. Reused.
-type Effects struct {
-	Findings []finding.Finding // new ones and new revisions
-	Repeats  []Repeats         // key patterns that have just shown that their values repeat
-	Fallen   []string          // ids of findings that were waiting and are none
-	Stranger *Stranger         // the first transaction that sessions=closed excludes
-	Panes    []Pane            // closed or amended
-	Puts     []Put             // of retained state that goes out: see needs.go
-}
-
-// Empty says whether nothing happened.
-func (e *Effects) Empty() bool {
-	return len(e.Findings)+len(e.Repeats)+len(e.Fallen)+len(e.Panes)+len(e.Puts) == 0 && e.Stranger == nil
-}
-
-// Reset empties e and keeps its memory.
-func (e *Effects) Reset() {
-	e.Findings, e.Repeats, e.Fallen, e.Panes, e.Puts, e.Stranger = e.Findings[:0], e.Repeats[:0], e.Fallen[:0], e.Panes[:0], e.Puts[:0], nil
 }
 
 type partition struct {
@@ -190,7 +169,7 @@ func (m *Machine) StateBytes() int64 {
 // the wall clock in ns that the shell put on the batch (0 without one). All of b.Partitions are
 // taken as still there. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	m.reopen()
 	m.clock.tick = max(m.clock.tick, tick)
 	if m.levelChanges.due {
@@ -319,7 +298,7 @@ func (k *clock) time(t *event.Txn) (start, end int64) {
 	k.untimed = k.untimed || !hasTimes && !k.timed
 	switch {
 	case k.untimed:
-		k.infer.Untimed = max(1024, k.cfg.WindowTxns/10*1024)
+		k.infer.LiveUntimed(max(1024, k.cfg.WindowTxns/10*1024))
 		k.logical += 1024
 		return k.logical, k.logical
 	case !hasTimes:
@@ -338,7 +317,7 @@ func (k *clock) time(t *event.Txn) (start, end int64) {
 // absent records is decided. Whole histories are complete with it. A later Step
 // begins a new input, which continues the history.
 func (m *Machine) Close(eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	if !m.closed {
 		m.clock.before = m.clock.watermark
 	}
@@ -375,7 +354,7 @@ func (m *Machine) Pausable() bool {
 
 // Pause is for the end of the service, and not of its input: what is told once a minute is told now.
 func (m *Machine) Pause(eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	m.reports.weaker.pause(&m.reports)
 	m.reports.missed.pause(&m.reports)
 	m.reports.contradictory.pause(&m.reports)

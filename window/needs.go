@@ -340,11 +340,11 @@ func (m *Machine) spill(txns int) {
 		if value == nil && !m.infer.MayBeOut(ref) {
 			return // nothing was ever written
 		}
-		m.effects.Puts = append(m.effects.Puts, Put{Ref: ref, Value: value})
+		m.results.Puts = append(m.results.Puts, Put{Ref: ref, Value: value})
 	}
 	defer m.infer.EndStep()
 	m.infer.EachDead(func(r infer.Ref, bytes int) {
-		m.effects.Puts = append(m.effects.Puts, Put{Ref: r, Size: bytes})
+		m.results.Puts = append(m.results.Puts, Put{Ref: r, Size: bytes})
 	})
 	for n := m.infer.ColdTxn(); n != 0; n = m.infer.ColdTxn() {
 		put(m.infer.SpillTxn(m.asking.appendVertex([]byte{}, n), n))

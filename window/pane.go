@@ -229,5 +229,5 @@ func (p *panes) write(m *Machine, x *Pane) {
 	if m.untimed {
 		out.Start, out.End = x.Start/1024, x.End/1024
 	}
-	m.effects.Panes = append(m.effects.Panes, out)
+	m.results.Panes = append(m.results.Panes, out)
 }

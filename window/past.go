@@ -172,93 +172,11 @@ func (s *seenTxns) enter(n uint32) bool {
 	return !was
 }
 
-// pastOf is the past that forces the stored edge e.
-func (f *saturated) pastOf(e *incremental.Edge) []pastStep {
-	of := pastFor{uint32(e.From), e.Note[1], e.In | e.SetAside}
-	if f.pasts == nil {
-		return f.past(of.from, of.by, of.in)
-	}
-	steps, ok := f.pasts[of]
-	if !ok {
-		steps = f.past(of.from, of.by, of.in)
-		f.pasts[of] = steps
-	}
-	return steps
-}
-
-// pastFor names a past: where it begins, whose it is, and the views.
-type pastFor struct {
-	from, by uint32
-	in       incremental.Views
-}
-
-// evidence says in the witness what forces the edge. index numbers transactions in
-// it.
-func (h *finder) evidence(x *finding.Dependency, e *incremental.Edge, index func(uint32) int) {
-	for _, s := range h.saturated.pastOf(e) {
-		x.Past = append(x.Past, h.stepEdge(&s, index))
-	}
-}
-
-func (h *finder) stepEdge(s *pastStep, index func(uint32) int) finding.Dependency {
-	x := finding.Dependency{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
-	if s.version != 0 {
-		x.Key = h.infer.Key(s.version)
-		x.Value = h.infer.Value(s.version, &h.scratch)
-	}
-	return x
-}
-
-// unsupported is an edge of the cycle that nothing forces any more, 0 if there is none.
-func (h *finder) unsupported(ids []incremental.EdgeID) incremental.EdgeID {
-	for _, id := range ids {
-		e := *h.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Saturated != 0 && (!h.saturated.stillRead(&e) || h.saturated.pastOf(&e) == nil) {
-			return id
-		}
-	}
-	return 0
-}
-
 // stillRead says whether the reader that forces the edge is still known to have read from its
 // end. The version can have got another writer, and the reader another record.
 func (f *saturated) stillRead(e *incremental.Edge) bool {
 	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], e.Note[1])
 	return slices.ContainsFunc(f.readsOf, func(r infer.ExternalRead) bool { return r.Version == e.Note[0] && r.Writer == uint32(e.To) })
-}
-
-// restsOn are the stored edges of the reads, and of their pasts, that force edges of
-// the cycle, and the versions that were read there.
-func (h *finder) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
-	for _, id := range ids {
-		e := *h.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Saturated == 0 {
-			continue
-		}
-		if read := h.stored(uint32(e.To), e.Note[1], infer.WR|infer.Reread); read != 0 {
-			all = append(all, read)
-		}
-		if !slices.Contains(versions, e.Note[0]) {
-			versions = append(versions, e.Note[0])
-		}
-		for _, s := range h.saturated.pastOf(&e) {
-			if s.id != 0 {
-				all = append(all, s.id)
-			}
-			versions = s.appendShown(versions)
-		}
-	}
-	return all, versions
-}
-
-// restsOnTime says whether real time takes part in a past that forces an edge of the
-// cycle.
-func (f *saturated) restsOnTime(ids []incremental.EdgeID) bool {
-	return slices.ContainsFunc(ids, func(id incremental.EdgeID) bool {
-		e := *f.graph.Edge(id)
-		return infer.Label(e.Labels)&infer.Saturated != 0 && f.inTime(e.In|e.SetAside) &&
-			slices.ContainsFunc(f.pastOf(&e), func(s pastStep) bool { return s.label == infer.Realtime })
-	})
 }
 
 // appendShown appends the read of the step. The stored edge belongs to the last element of a
@@ -330,4 +248,13 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 	}
 	h.publish(f, h.reports.weigh(&w), &w)
 	return true
+}
+
+func (h *finder) stepEdge(s *pastStep, index func(uint32) int) finding.Dependency {
+	x := finding.Dependency{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
+	if s.version != 0 {
+		x.Key = h.infer.Key(s.version)
+		x.Value = h.infer.Value(s.version, &h.scratch)
+	}
+	return x
 }

@@ -102,7 +102,7 @@ func (o *core) countedAmbiguous() int64 {
 // the finding speaks against.
 func (m *Machine) countVoid() {
 	if m.out.Refused != infer.TooLate && m.countedAmbiguous() == m.ambiguous {
-		m.infer.Counters.Ambiguous++
+		m.infer.ConclusionFell()
 	}
 }
 

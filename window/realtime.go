@@ -50,9 +50,7 @@ func (h *finder) backInTime(e *infer.Edge, refused incremental.Views) {
 		for _, id := range path {
 			es = append(es, step{Edge: *inferred(h.graph.Edge(id)), id: id})
 		}
-		h.saturated.refusing = 1 << i
-		w, all := h.witnessOf(h.ofOneEpoch(inTime(append(es, step{Edge: *e}))))
-		h.saturated.refusing = 0
+		w, all := h.witnessing(1 << i).witnessOf(h.ofOneEpoch(inTime(append(es, step{Edge: *e}))))
 		if err := h.verify(&w); err != nil {
 			h.Counters.Unverified++
 			h.unverified = err

@@ -41,7 +41,7 @@ func (r *Repeats) String() string {
 }
 
 func (o *core) noteRepeating(name string, p *pattern.Pattern) {
-	o.effects.Repeats = append(o.effects.Repeats, repeatsOf(name, p))
+	o.results.Repeats = append(o.results.Repeats, repeatsOf(name, p))
 }
 
 // Repeating are the key patterns whose values repeat, in the order in which they were met.

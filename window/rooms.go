@@ -32,7 +32,7 @@ type core struct {
 	untold    map[string]untold // by the id of a finding
 	Counters  Counters
 
-	effects *Effects
+	results Effects // of the call in work: handOver gives it to the caller
 	// Scratch.
 	out     infer.Out
 	scratch event.Batch
@@ -196,5 +196,5 @@ func (m *Machine) furnish() {
 	n.core, n.clock, n.asking, n.levelChanges, n.reports, n.finder = o, k, a, t, s, h
 	g := &m.timing
 	g.core, g.clock, g.asking = o, k, a
-	m.infer.ReadsAnything = a.readsAnything
+	m.infer.AskWhoReadsAnything(a.readsAnything)
 }

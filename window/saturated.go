@@ -52,7 +52,6 @@ type saturated struct {
 	// Scratch.
 	reads    []infer.ExternalRead // of the transaction in work
 	readsOf  []infer.ExternalRead
-	pasts    map[pastFor][]pastStep // of the cycle in work; nil: none is kept
 	seenPast seenTxns
 	given    []saturation.Read
 	shown    []saturation.Shown
@@ -62,8 +61,6 @@ type saturated struct {
 	edges    []saturation.Edge
 	wrong    []wrongRead // of the transaction that is taken in
 	stack    []uint32
-	// refusing is the view that refuses an edge, while what closes the cycle is told.
-	refusing incremental.Views
 }
 
 // maxPlainChains bounds a causal past without session order: beyond it transactions

@@ -3,7 +3,6 @@ package window
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -85,85 +84,6 @@ func inTime(of []step) (all []step) {
 		}
 	}
 	return all
-}
-
-// told is the shortest form of the cycle that the verifier accepts, with its witness.
-func (h *finder) told(steps []step) (_ []step, w finding.Witness, all []uint32, name isolation.Name, err error) {
-	w, all = h.witnessOf(steps)
-	if err = h.verify(&w); err != nil {
-		return steps, w, all, name, err
-	}
-	name = h.reports.weigh(&w)
-	short := h.shortened(steps)
-	if slices.EqualFunc(short, steps, func(a, b step) bool { return a.From == b.From && a.To == b.To && a.Label == b.Label }) {
-		return steps, w, all, name, nil
-	}
-	v, some := h.witnessOf(short)
-	if h.verify(&v) != nil || h.unproven(some) != 0 {
-		return steps, w, all, name, nil
-	}
-	n := h.reports.weigh(&v)
-	if slices.ContainsFunc(name.Weakest, func(l isolation.Level) bool { return !l.Refuted(n.Weakest) }) || n.Severity > name.Severity {
-		return steps, w, all, name, nil
-	}
-	if slices.ContainsFunc(steps, forced) { // levels force orders one by one: what tells it in their place says no more
-		n.Weakest = slices.DeleteFunc(n.Weakest, func(l isolation.Level) bool {
-			return l.Special == isolation.GeneralizedSI && len(n.Weakest) > 1 && !l.Refuted(name.Weakest)
-		})
-	}
-	return short, v, some, n, nil
-}
-
-// shortened is the cycle with as few steps as are found for what it shows.
-func (h *finder) shortened(steps []step) []step {
-	if slices.ContainsFunc(steps, forced) {
-		if steps = h.seen(steps); slices.ContainsFunc(steps, forced) {
-			return h.joined(steps)
-		}
-	}
-	s := h.chorded(h.joined(steps))
-	return h.joined(h.chorded(h.chained(h.asking.tightened(s))))
-}
-
-// seen is the cycle without forced edges, where operations can tell one of them. Its reader
-// missed a write that leads to it, by a known order of the key.
-func (h *finder) seen(steps []step) []step {
-	for i := range steps {
-		s := &steps[i]
-		if !forced(*s) || s.id == 0 || s.Version == 0 {
-			continue
-		}
-		for id := h.graph.FirstOut(incremental.Vertex(s.Witness)); id != 0; id = h.graph.NextOut(id) {
-			e := inferred(h.graph.Edge(id))
-			if e.Label&infer.RW == 0 || !h.ofOneKey(e.Version, s.Version) {
-				continue
-			}
-			if way := h.missedBy(step{Edge: *e, id: id}, s); way != nil {
-				return way
-			}
-		}
-	}
-	return steps
-}
-
-// missedBy is the cycle of the anti-dependency, or of one on a later writer of its key, and the
-// past that forces s. It is nil if that does not lead to where s begins.
-func (h *finder) missedBy(rw step, s *step) (way []step) {
-	if rw.To != s.From {
-		links := h.writesBehind(&rw)
-		k := slices.IndexFunc(links, func(id incremental.EdgeID) bool { return uint32(h.graph.Edge(id).To) == s.From })
-		if k < 0 {
-			return nil
-		}
-		rw = h.chainStep(&rw, append([]incremental.EdgeID{rw.id}, links[:k+1]...))
-	}
-	for _, p := range h.saturated.pastOf(h.graph.Edge(s.id)) {
-		way = append(way, step{Edge: infer.Edge{From: p.from, To: p.to, Label: p.label, Version: p.version}, id: p.id})
-	}
-	if way == nil {
-		return nil
-	}
-	return append(way, rw)
 }
 
 // followsBy is the label of a step in session order or real time that leads from one to the

@@ -171,7 +171,7 @@ func (g *timing) stop(why string) {
 
 // needed says whether there are reads that give no dependency.
 func (g *timing) needed() bool {
-	c := &g.infer.Counters
+	c := g.infer.Counters
 	return c.Countable+c.Ambiguous+c.Repeated+c.Emptied > 0
 }
 

@@ -30,7 +30,7 @@ func (a *asking) mayTry() bool {
 
 // allTold says whether the contract leaves nobody else, and no record is missing.
 func (a *asking) allTold() bool {
-	c, x := &a.cfg.Contract, &a.infer.Counters
+	c, x := &a.cfg.Contract, a.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
 		!c.ByVersion && !(c.NumericVersions && c.TrustCommitTS) && !c.SequentialKeys && !c.LinearizableKeys
 	return declared && x.Missing() == 0 && x.Repeating == 0

@@ -122,7 +122,7 @@ func (m *Machine) Hold(start int64) { m.clock.held = start }
 
 // Release is Hold for what is open behind a step, which the watermark follows.
 func (m *Machine) Release(start int64, eff *Effects) {
-	m.effects = eff
+	defer m.handOver(eff)
 	m.clock.held = start
 	m.advance()
 }

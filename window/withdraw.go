@@ -74,7 +74,7 @@ func (h *finder) withdrawReplaced(id uint64) {
 	for i := range h.reports.open.recent {
 		if r := &h.reports.open.recent[i]; r.Finding.State != finding.Withdrawn && slices.Contains(r.IDs, id) {
 			if r.Finding.Anomaly == incompatibleOrder {
-				h.infer.Counters.Ambiguous++ // others may have shown the order as well
+				h.infer.ConclusionFell() // others may have shown the order as well
 			}
 			h.reports.withdrawFinal(r)
 		}
