@@ -23,12 +23,16 @@ func (s *ledger) bury(x *txn) {
 	s.spill.dead = append(s.spill.dead, dead{x.id, int64(len(s.records.get(x.record))) + most})
 }
 
-// ColdTxn is the next transaction that may go out, 0 when there is none.
-func (s *memory) ColdTxn() uint32 {
+// ColdTxn is the next transaction that may go out, 0 when there is none. Those that are awaited stay,
+// and are looked at again in the next step.
+func (s *memory) ColdTxn(awaited []uint32) uint32 {
 	p := &s.spill
 	for p.ready > 0 {
 		p.ready--
 		l := p.lingering[p.ready]
+		if contains(awaited, l.txn) {
+			continue
+		}
 		last := len(p.lingering) - 1
 		p.lingering[p.ready] = p.lingering[last]
 		p.lingering = p.lingering[:last]
