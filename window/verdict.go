@@ -2,7 +2,6 @@ package window
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
@@ -63,7 +62,8 @@ func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
 
 // VerdictAsAsked is Verdict where each transaction is judged by no more than it asked for.
 func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
-	verdict, reason = m.verdictOf(l, m.reports.refutedSurely, nil)
+	verdict, why := m.verdictOf(l, m.reports.refutedSurely, nil)
+	reason = why.String()
 	if verdict != Violated && verdict != "" && refuted(m.reports.verdicts.certain, l) {
 		if reason != "" {
 			reason = "; " + reason
@@ -75,151 +75,153 @@ func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
 
 // verdictOf is the verdict in the pane x, or with nil over all that was seen. A level is
 // never unknown while one that implies it is ok.
-func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
-	verdict, reason = m.verdictAlone(l, violated, x)
+func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
+	verdict, why = m.verdictAlone(l, violated, x)
 	if verdict != Unknown {
-		return verdict, reason
+		return verdict, why
 	}
 	for _, v := range m.views {
 		if v == l || !m.asking.stands(v, l) {
 			continue
 		}
 		if stronger, _ := m.verdictAlone(v, violated, x); stronger == OK {
-			return OK, ""
+			return OK, reasons{}
 		}
 	}
-	return verdict, reason
+	return verdict, why
 }
 
 // verdictAlone is the verdict by what is known of the level itself.
-func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
 	if violated(l) {
-		return Violated, ""
+		return Violated, why
 	}
 	between := l.Neighbours() != nil && !m.cfg.Unbounded
 	if between {
 		for _, v := range m.views {
 			if m.asking.stands(v, l) && v.RealTime() && v.Neighbours() == nil {
 				if verdict, _ := m.verdictAlone(v, violated, x); verdict == OK {
-					return OK, ""
+					return OK, why
 				}
 			}
 		}
 	}
-	var why []string
 	if n := m.infer.Counters.Sessionless; n > 0 && l.Family == isolation.StrongSession {
 		if !m.infer.SessionOrder() && !m.cfg.Named && l != m.cfg.Expect {
-			return "", ""
+			return "", why
 		}
-		why = append(why, finding.Counted(n, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
+		why.add(ofRecords, finding.Counted(n, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 	}
 	if l.RealTime() && l.Special != isolation.Linearizable {
 		if m.infer.SessionOrder() && m.infer.Counters.Sessionless > 0 && l.Family == isolation.Strong {
-			why = append(why, finding.Counted(m.infer.Counters.Sessionless, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
+			why.add(ofRecords, finding.Counted(m.infer.Counters.Sessionless, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 		}
 		if n := m.Counters.Timeless; n > 0 {
 			if !m.clock.timed && !m.cfg.Named && l != m.cfg.Expect {
-				return "", ""
+				return "", why
 			}
-			why = append(why, finding.Counted(n, "transaction without times", "transactions without times"))
+			why.add(ofRecords, finding.Counted(n, "transaction without times", "transactions without times"))
 		}
 		if n := m.Counters.Clamped; n > 0 {
-			why = append(why, finding.Counted(n, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows"))
+			why.add(ofRecords, finding.Counted(n, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows"))
 		}
 	}
 	if l.Special == isolation.Linearizable {
 		if reason := m.linearizing.linearReason(); reason != "" {
-			why = append(why, reason)
+			why.add(ofRecords, reason)
 		}
 	} else if between {
-		why = append(why, "with a window, some violations of this level are missed: it is ok only if strong-prefix is")
+		why.add(ofRecords, "with a window, some violations of this level are missed: it is ok only if strong-prefix is")
 	} else if !m.watches(l) {
-		why = append(why, "this level is not watched")
+		why.add(ofRecords, "this level is not watched")
 	}
 	if missed := m.missedBefore(l, violated, x); missed != "" {
-		why = append(why, missed)
+		why.add(ofRecords, missed)
 	}
 	if !m.cfg.Contract.Complete {
-		why = append(why, "the capture is declared partial")
+		why.add(ofContract, "the capture is declared partial")
 	}
 	if refuted(m.reports.verdicts.uncertain, l) {
-		why = append(why, "there are uncertain findings, which a missing record could explain")
+		why.add(ofRecords, "there are uncertain findings, which a missing record could explain")
 	}
 	if x != nil && x.Horizon > 0 {
-		why = append(why, "dependencies on transactions that had left the window")
+		why.add(ofRecords, "dependencies on transactions that had left the window")
 	}
 	if m.foundByTrial(l) || slices.Contains(m.triedAsked, l) && m.unsettled(l, violated, x) == 0 {
-		if len(why) > 0 {
-			return Unknown, strings.Join(why, "; ")
+		if len(why.texts) > 0 {
+			return Unknown, why
 		}
-		return OK, ""
+		return OK, why
 	}
 	if n := m.levelChanges.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
-		why = append(why, finding.Counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
+		why.add(ofRecords, finding.Counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && !l.Base.Implies(isolation.ReadAtomic) {
-		why = append(why, finding.Counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
+		why.add(ofRecords, finding.Counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
 	}
 	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
-		why = append(why, finding.Counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
+		why.add(ofRecords, finding.Counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
 	}
 	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded || m.Counters.NamedApart > 0) && l.Special == 0 && l.Base == isolation.Prefix {
-		why = append(why, finding.Counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
+		why.add(ofRecords, finding.Counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.unsettled(l, violated, x); n > 0 {
-		why = append(why, finding.Counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
+		why.add(ofRecords, finding.Counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
 	}
 	rows := m.Counters.OtherRows
 	if l.Underlying().Tracks() {
 		rows = m.Counters.SettledRows
 	}
 	if n := rows; n > 0 && l.Underlying().Implies(isolation.CursorStability) {
-		why = append(why, finding.Counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
+		why.add(ofRecords, finding.Counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
 	}
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying().Implies(isolation.CursorStability) {
-		why = append(why, finding.Counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
+		why.add(ofRecords, finding.Counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
 	}
 	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
-		why = append(why, finding.Counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
+		why.add(ofRecords, finding.Counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
 	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
-		why = append(why, "keys with blind writes: the window may have forgotten who read or replaced them")
+		why.add(ofRecords, "keys with blind writes: the window may have forgotten who read or replaced them")
 	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
-		why = append(why, finding.Counted(n, "session that is not sequential", "sessions that are not sequential"))
+		why.add(ofRecords, finding.Counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
 	if short := m.reports.saturationShortfall(l); short != "" {
-		why = append(why, short)
+		why.add(ofRecords, short)
 	}
 	if len(m.asking.asked) > 0 && l.Underlying().Selects() {
-		why = append(why, "transactions asked for levels of their own, among which this level is not decided")
+		why.add(ofRecords, "transactions asked for levels of their own, among which this level is not decided")
 	}
 	if reason := m.finder.limitReason(l); reason != "" {
-		why = append(why, reason)
+		why.add(ofRecords, reason)
 	}
-	why = append(why, m.choices.shortfalls(l)...)
-	if len(why) > 0 {
-		return Unknown, strings.Join(why, "; ")
+	m.choices.shortfalls(l, &why)
+	if len(why.texts) > 0 {
+		return Unknown, why
 	}
 	if m.asking.apartAt(l.Underlying()) {
-		return Unknown, "rows are told apart, and only snapshot-isolation decides who lost an update: watch it too"
+		why.add(ofRecords, "rows are told apart, and only snapshot-isolation decides who lost an update: watch it too")
+		return Unknown, why
 	}
 	switch b := l.Underlying(); {
 	case !b.Tracks() || !m.asking.losesTrack():
 	case b != isolation.Serializable:
-		return Unknown, "some conflicts are not tracked"
+		why.add(ofRecords, "some conflicts are not tracked")
+		return Unknown, why
 	default:
 		return m.beside(isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}, violated, x)
 	}
-	return OK, ""
+	return OK, why
 }
 
 // beside is the verdict on snapshot isolation. It has edges that are not tracked, and the
 // serializable order of its family goes without them. So serializability is ok only where both
 // are.
-func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
 	if !m.watches(si) {
-		return Unknown, "some conflicts are not tracked, and only " + si.String() + " decides them: watch it too"
+		why.add(ofRecords, "some conflicts are not tracked, and only "+si.String()+" decides them: watch it too")
+		return Unknown, why
 	}
 	return m.verdictAlone(si, violated, x)
 }
@@ -248,7 +250,7 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 func (o *core) watches(l isolation.Level) bool { return slices.Contains(o.views, l) }
 
 // shortfalls are the counters that forbid to say that l holds.
-func (o *choices) shortfalls(l isolation.Level) []string {
+func (o *choices) shortfalls(l isolation.Level, why *reasons) {
 	c := o.infer.Counters
 	if o.absentHolds(l) {
 		c.Ambiguous -= c.Absent
@@ -257,33 +259,32 @@ func (o *choices) shortfalls(l isolation.Level) []string {
 	if l.Special == isolation.Linearizable && o.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0
 	}
-	var why []string
 	for _, x := range []struct {
 		n         int64
+		kind      reasonKind
 		one, many string
 	}{
-		{c.Unattributed, "read without a writer", "reads without a writer"},
-		{c.Ambiguous, "value with several possible writers", "values with several possible writers"},
-		{c.Repeating, "read of a key whose values repeat", "reads of keys whose values repeat"},
-		{c.Uncheckable, "key without a known version order", "keys without a known version order"},
-		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
-		{c.Gaps, "missing record", "missing records"},
-		{c.Contradictory, "contradictory record", "contradictory records"},
-		{o.levelChanges.horizonOf(l), "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
-		{c.DeadLetters, "bad record", "bad records"},
-		{o.Counters.LeftOutEdges, "dependency that was left out to save memory", "dependencies that were left out to save memory"},
-		{o.Counters.Unverified, "proof that could not be verified", "proofs that could not be verified"},
+		{c.Unattributed, ofReads, "read without a writer", "reads without a writer"},
+		{c.Ambiguous, ofReads, "value with several possible writers", "values with several possible writers"},
+		{c.Repeating, ofReads, "read of a key whose values repeat", "reads of keys whose values repeat"},
+		{c.Uncheckable, ofReads, "key without a known version order", "keys without a known version order"},
+		{c.Ignored, ofRecords, "operation of a kind that is not checked", "operations of kinds that are not checked"},
+		{c.Gaps, ofRecords, "missing record", "missing records"},
+		{c.Contradictory, ofRecords, "contradictory record", "contradictory records"},
+		{o.levelChanges.horizonOf(l), ofRecords, "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
+		{c.DeadLetters, ofRecords, "bad record", "bad records"},
+		{o.Counters.LeftOutEdges, ofRecords, "dependency that was left out to save memory", "dependencies that were left out to save memory"},
+		{o.Counters.Unverified, ofRecords, "proof that could not be verified", "proofs that could not be verified"},
 	} {
 		if x.n > 0 {
-			why = append(why, finding.Counted(x.n, x.one, x.many))
+			why.add(x.kind, finding.Counted(x.n, x.one, x.many))
 		}
 		if x.one == "key without a known version order" {
 			if reason := o.unorderedReason(l); reason != "" {
-				why = append(why, reason)
+				why.add(ofRecords, reason)
 			}
 		}
 	}
-	return why
 }
 
 // horizonOf counts the edges behind the horizon that concern l.
