@@ -141,7 +141,7 @@ func (h *finder) setAsked(n uint32, base isolation.Base) {
 	h.asking.asked[n] = base
 }
 
-// asksFor says whether none of the transactions asked for less than l. by counts them by what they asked for.
+// asksFor says whether every transaction asked for l or more. by counts them by what they asked for.
 func (a *asking) asksFor(l isolation.Level, by []int64) bool {
 	for b, asked := range by {
 		if asked > 0 && isolation.Base(b).Lacks(l.Underlying()) {
