@@ -134,10 +134,18 @@ func (a *App) gravity(x *engine.SourceStatus) int {
 		return 3
 	case v.Verdict == window.Violated:
 		return 2
-	case v.Verdict == window.OK:
+	case v.Verdict == window.OK, healthy(x, v):
 		return 0
 	}
 	return 1
+}
+
+// halfDecided is the least share of reads with which an unknown source can look healthy: with fewer, no violation means little.
+const halfDecided = 0.5
+
+// healthy says of an unknown level that only the contract leaves it open, and that most reads are decided.
+func healthy(x *engine.SourceStatus, v engine.Verdict) bool {
+	return v.ByContract && x.Reads.Reads > 0 && x.Reads.Share >= halfDecided
 }
 
 // sourceView says how a source fares. all is false where parts of its strips were not read.
@@ -148,7 +156,7 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
-		Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
+		ByContract: healthy(x, x.Verdicts[expect]), Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
 	}
 	if n == 0 && view.Reason == "" {
 		view.Reason = "no record of it has come yet"
@@ -191,6 +199,9 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	for _, name := range levels {
 		v := x.Verdicts[name]
 		l := web.Level{Name: name, Verdict: cmp.Or(v.Verdict, "not known yet"), Reason: v.Reason}
+		if healthy(x, v) {
+			l.Verdict = "no violation found"
+		}
 		for i, c := range parts {
 			l.Cells[i] = c[name]
 		}

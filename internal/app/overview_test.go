@@ -52,7 +52,7 @@ func TestInWork(t *testing.T) {
 	l.Cells[50], l.Cells[56] = web.Violated, web.OK
 	end := 1000*minute + 30*int64(time.Second)
 	inWork(&l, end-minute, end, minute, minute) // 999.5, closed is what ended by 998.5
-	if got := fmt.Sprint(l.Cells[54:]); got != "[0 0 1 4 4 0]" {
+	if got := fmt.Sprint(l.Cells[54:]); got != "[0 0 1 5 5 0]" {
 		t.Error(got)
 	}
 	if l.Cells[50] != web.Violated || l.Cells[10] != web.NoData {
@@ -76,6 +76,11 @@ func TestStrips(t *testing.T) {
 	put(start+2*minute+1, "violated")
 	put(start+2*minute+2, "unknown")
 	put(start+59*minute, "unknown")
+	open := func(at int64) {
+		putPane(t, st, &window.Pane{Source: "orders", Start: at, Verdicts: map[string]string{"serializable": "unknown"}, ByContract: []string{"serializable"}})
+	}
+	open(start + 3*minute)
+	open(start + 59*minute + 5) // the other is worse
 	putPane(t, st, &window.Pane{Source: "orders2", Start: start + 3*minute, Verdicts: map[string]string{"serializable": "violated"}})
 	s := newStrips(engine.Reader{Store: st})
 	now := func() time.Time { return time.Unix(0, start) }
@@ -85,7 +90,7 @@ func TestStrips(t *testing.T) {
 	for _, p := range parts {
 		got += fmt.Sprint(p["serializable"])
 	}
-	want := "003" + "000000000000000000000000000000000000000000000000000000000000"[:56] + "2"
+	want := "0042" + "000000000000000000000000000000000000000000000000000000000000"[:55] + "3"
 	if got != want || !whole || parts[2]["read-committed"] != web.OK {
 		t.Errorf("%s, %v, want %s", got, whole, want)
 	}
@@ -100,7 +105,7 @@ func TestStrips(t *testing.T) {
 		parts, whole := s.of("orders", end, minute, now().Add(-time.Second), now)
 		return fmt.Sprint(parts[59]["serializable"], parts[5]["serializable"], whole)
 	}
-	if got := again(); got != "2 0 true" {
+	if got := again(); got != "3 0 true" {
 		t.Errorf("%s without reading", got)
 	}
 	put(start+59*minute+1, "violated")

@@ -103,6 +103,8 @@ type SourceStatus struct {
 type Verdict struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason,omitempty"`
+	// ByContract says of an unknown one that only the contract leaves it open: see [window.Machine.OpenByContract].
+	ByContract bool `json:"by_contract,omitempty"`
 	// Since is the tick from which on the level is watched, ns since the Unix epoch; 0:
 	// from the beginning on.
 	Since int64 `json:"since,omitempty"`
@@ -171,7 +173,7 @@ func (x *source) measure() *SourceStatus {
 			if x.Stopped != "" && v != window.Violated {
 				v, why = window.Unknown, x.Stopped
 			}
-			src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
+			src.Verdicts[l.String()] = Verdict{v, why, x.Stopped == "" && m.OpenByContract(l), m.Since(l), m.Decided(l)}
 		}
 	}
 	m.EachEnded(func(l isolation.Level, e window.Ended) {
