@@ -47,12 +47,13 @@ type Group struct {
 
 	frame *App // of the pages
 
-	mu    sync.Mutex
-	owned map[string]*unit
-	moves map[string]int64 // by reason
-	split int              // sources that are met in two units of the group
-	units []string         // by now
-	all   sync.WaitGroup
+	mu      sync.Mutex
+	owned   map[string]*unit
+	moves   map[string]int64 // by reason
+	split   int              // sources that are met in two units of the group
+	units   []string         // by now
+	watched unwatched
+	all     sync.WaitGroup
 }
 
 // NewGroup checks the configuration, and opens nothing.
@@ -66,7 +67,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
 	if g.id == "" {
 		name, err := os.Hostname()
 		if err != nil {
@@ -303,6 +304,7 @@ func (g *Group) join(context.Context) error {
 	following, stop := context.WithCancel(context.Background())
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
 	go g.followSources(following)
+	go g.followUnits(following)
 	if len(g.config.Partitioned()) > 0 {
 		go g.followPartitions(following)
 	}
