@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +40,6 @@ type Group struct {
 	log      *slog.Logger
 	id       string
 	dir      string
-	units    []string
 	cleanups cleanups
 	store    groupstore.Store
 	member   *drive.Member
@@ -47,11 +47,13 @@ type Group struct {
 
 	frame *App // of the pages
 
-	mu    sync.Mutex
-	owned map[string]*unit
-	moves map[string]int64 // by reason
-	split int              // sources that are met in two units of the group
-	all   sync.WaitGroup
+	mu      sync.Mutex
+	owned   map[string]*unit
+	moves   map[string]int64 // by reason
+	split   int              // sources that are met in two units of the group
+	units   []string         // by now
+	watched unwatched
+	all     sync.WaitGroup
 }
 
 // NewGroup checks the configuration, and opens nothing.
@@ -65,7 +67,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
 	if g.id == "" {
 		name, err := os.Hostname()
 		if err != nil {
@@ -216,7 +218,14 @@ const settingsKey = "settings/all"
 
 // settingsOf is a hash of what decides findings.
 func settingsOf(c *config.Service) (string, error) {
-	all := map[string]any{"units": c.Units(), "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
+	units := c.Units()
+	for _, k := range c.Partitioned() {
+		for _, topic := range k.Topics {
+			units = append(units, "partitions of "+topic)
+		}
+	}
+	slices.Sort(units)
+	all := map[string]any{"units": units, "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
 	for _, name := range c.SourceNames() {
 		all["source "+name] = whole.MachineConfig(c.WatchOf(name))
 	}
@@ -295,6 +304,10 @@ func (g *Group) join(context.Context) error {
 	following, stop := context.WithCancel(context.Background())
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
 	go g.followSources(following)
+	go g.followUnits(following)
+	if len(g.config.Partitioned()) > 0 {
+		go g.followPartitions(following)
+	}
 	g.log.Info("joined the group", "group", g.config.Group.Name, "member", g.id, "units", len(g.units), "lease", g.config.Group.Lease.String())
 	return nil
 }

@@ -215,11 +215,16 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("nats:"+in.NATS.Stream, in.Source, source, false)
 	case in.Kafka != nil:
-		source, err := kafka.New(kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)})
+		o := kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)}
+		name := "kafka:" + strings.Join(in.Kafka.Topics, ",")
+		if p := in.Kafka.Partition; p != nil {
+			o.Partitions, name = []int{*p}, kafka.PartitionName(in.Kafka.Topics[0], *p)
+		}
+		source, err := kafka.New(o)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
+		a.addInput(name, in.Source, source, true)
 	case len(in.Tail) > 0:
 		var made *input // it is there before anything is read
 		source, err := tail.New(tail.Options{
