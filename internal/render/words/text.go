@@ -3,6 +3,7 @@ package words
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,25 @@ func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 		sentence = "Allowed by the levels asked for. " + refutes(f)
 	}
 	return appendText(dst, f, color, verdict, sentence)
+}
+
+// AppendLine appends a finding that the expected level allows on one line: it is counted, and its page has the rest.
+func AppendLine(dst []byte, f *finding.Finding, color bool) []byte {
+	paint := painter(color)
+	dst = fmt.Appendf(dst, "%s  %s", paint(Allowed, strings.ToUpper(string(Allowed))), paint("", Visible(Name(f.Title, f.Anomaly))))
+	dst = fmt.Appendf(dst, "  %s  %s  ", sourceOf(f), Visible(cmp.Or(Cycle(f), f.Headline)))
+	if f.PageURL != "" {
+		return fmt.Appendf(dst, "%s\n", Visible(f.PageURL))
+	}
+	return fmt.Appendf(dst, "finding %s\n", Visible(f.ID))
+}
+
+// Name is an anomaly in words, with the name that it has elsewhere in brackets: "write skew (G2-item)".
+func Name(title, anomaly string) string {
+	if title == "" || title == anomaly {
+		return anomaly
+	}
+	return title + " (" + anomaly + ")"
 }
 
 func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
