@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
@@ -72,7 +71,7 @@ type collector struct {
 func newCollector() *collector {
 	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo(), titles: map[string]string{}, now: time.Now}
 	for _, anomaly := range isolation.AnomalyNames() {
-		c.titles[anomaly] = docs.TitleOf(anomaly)
+		c.titles[anomaly] = isolation.TitleOf(anomaly)
 	}
 	for _, m := range metricTable() {
 		d := prometheus.NewDesc("isowatch_"+m.name, m.help, m.labels, nil)

@@ -73,8 +73,8 @@ type SourceStatus struct {
 	MemoryCap int64  `json:"memory_cap,omitempty"` // what it may take
 	LiveCap   int    `json:"live_cap"`
 	Watermark int64  `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
-	// Latest is the greatest event time of a record, and Came the tick at which the latest one was taken in
-	// since the start, both as Watermark.
+	// Latest is the greatest event time of a record. Came is the tick at which one was taken in last, since
+	// the start. Both are ns, as Watermark.
 	Latest   int64              `json:"latest,omitempty"`
 	Came     int64              `json:"came,omitempty"`
 	Counters window.Counters    `json:"counters"`

@@ -40,6 +40,11 @@ func AppendLine(dst []byte, f *finding.Finding, color bool) []byte {
 	return fmt.Appendf(dst, "finding %s\n", Visible(f.ID))
 }
 
+// Merged says of a finding with a count what is counted.
+func Merged(f *finding.Finding) string {
+	return fmt.Sprintf("%d anomalies share a dependency, such as one wrong read. They are told as this one finding.", f.Count)
+}
+
 // Name is an anomaly in words, with the name that it has elsewhere in brackets: "write skew (G2-item)".
 func Name(title, anomaly string) string {
 	if title == "" || title == anomaly {
@@ -75,7 +80,7 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 		line("At least: the search for a worse anomaly stopped at its limit.")
 	}
 	if f.Count > 1 {
-		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))
+		line(Merged(f))
 	}
 	line(Visible(Cycle(f)))
 	for text := range strings.SplitSeq(Proof(f), "\n") {
