@@ -85,7 +85,7 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding
-internal/web          : docs event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
+internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
 internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event

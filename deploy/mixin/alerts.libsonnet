@@ -178,14 +178,10 @@
           ),
           alert(
             'IsowatchLag',
-            |||
-              time() - isowatch_watermark_timestamp_seconds > 300
-              and
-              isowatch_watermark_timestamp_seconds > 0
-            |||,
+            'isowatch_behind_seconds > 300',
             'warning',
             '{{ $labels.source }} is checked {{ $value | humanizeDuration }} behind',
-            'The event time up to which {{ $labels.source }} is checked is more than 5 minutes behind the clock.',
+            'The event time up to which {{ $labels.source }} is checked is more than 5 minutes behind the clock, or behind the latest record.',
             wait='5m',
           ),
           alert(

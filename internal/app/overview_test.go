@@ -32,6 +32,42 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// A source is behind as long as there is something to read. Without new records it is idle, and no further behind.
+func TestBehind(t *testing.T) {
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	x := &engine.SourceStatus{Watermark: at(995).UnixNano(), Latest: at(1000).UnixNano(), Came: at(1001).UnixNano()}
+	restarted, untimed := *x, *x
+	restarted.Came, untimed.Watermark = 0, 0 // no record since the start
+	for _, c := range []struct {
+		name         string
+		x            *engine.SourceStatus
+		read         bool
+		now          int64
+		behind, idle time.Duration
+	}{
+		{"records come", x, true, 1002, 6 * time.Second, 0},
+		{"none for an hour", x, true, 4601, 6 * time.Second, time.Hour},
+		{"there is more to read", x, false, 4601, 3606 * time.Second, 0},
+		{"none since the start", &restarted, true, 4600, 5 * time.Second, time.Hour},
+		{"a clock that runs ahead", x, true, 990, 0, 0},
+		{"records without times", &untimed, true, 4601, 0, time.Hour},
+	} {
+		if got := behind(c.x, c.read, at(c.now)); got != c.behind {
+			t.Errorf("%s: %s behind, want %s", c.name, got, c.behind)
+		}
+		if got := idleFor(c.x, c.read, at(c.now)); got != c.idle {
+			t.Errorf("%s: idle for %s, want %s", c.name, got, c.idle)
+		}
+	}
+	in := []*input{{name: "a", looked: true, behind: map[string]bool{}, troubles: map[string]string{}}, {name: "b", looked: true, behind: map[string]bool{}, troubles: map[string]string{}}}
+	if !allRead(in) {
+		t.Error("all inputs are at their ends")
+	}
+	if in[1].behind["b-0"] = true; allRead(in) {
+		t.Error("one is not at its end")
+	}
+}
+
 // putPane stores a pane as the engine does (internal/engine/layout.go).
 func putPane(t testing.TB, st *store.Store, p *window.Pane) {
 	t.Helper()

@@ -152,7 +152,7 @@ type Row struct {
 	States   map[finding.State]int // of them
 	Expected int                   // of them, allowed by the expected level
 	Certain  int
-	First    int64 // when the last transaction of the first one ended, ns; without times when it was found; 0: not known
+	First    int64 // when the last transaction of the first one ended, ns, or else when it was found; 0: not known
 	Last     int64 // the same of the last one
 	Since    int   // findings that are newer than the acknowledgement
 	Latest   uint64

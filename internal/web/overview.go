@@ -44,8 +44,9 @@ type Source struct {
 	Transactions int64
 	Rate         float64 // transactions a second, in the last minute; negative: not known yet
 	Lag          time.Duration
-	Timed        bool // it has a lag
-	Unmarked     bool // its records have times, and its watermark has not begun: an input has not answered yet
+	Idle         time.Duration // since its latest record, where no more has come; 0: records come
+	Timed        bool          // it has a lag
+	Unmarked     bool          // its records have times, and its watermark has not begun: an input has not answered yet
 	Live         int
 	PerMillion   []Rate
 	Levels       []Level       // the expected one first
@@ -272,6 +273,12 @@ func (r sourceRow) Behind() string {
 		return "no record yet"
 	default:
 		return "records without times"
+	}
+	if r.Idle > 0 {
+		if r.Idle >= time.Hour {
+			return "no record for " + strings.TrimSuffix(r.Idle.Round(time.Minute).String(), "0s")
+		}
+		return "no record for " + r.Idle.Round(time.Second).String()
 	}
 	return r.Lag.Round(100*time.Millisecond).String() + " behind"
 }

@@ -113,6 +113,7 @@ func TestHostileSource(t *testing.T) {
 // A source without a watermark is told apart by its records.
 func TestBehind(t *testing.T) {
 	for want, s := range map[string]Source{
+		"no record for 20s": {Timed: true, Idle: 20 * time.Second, Lag: time.Second}, "no record for 26h3m": {Timed: true, Idle: 26*time.Hour + 3*time.Minute},
 		"1.5s behind": {Timed: true, Lag: 1500 * time.Millisecond, Transactions: 1}, "waits until each input has answered": {Unmarked: true, Transactions: 1},
 		"no record yet": {}, "records without times": {Transactions: 1},
 	} {
