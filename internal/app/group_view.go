@@ -45,7 +45,7 @@ type GroupUnit struct {
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
 	State string `json:"state"` // owned, moving, free
-	// What the owner tells of it, once in a lease; nil: it has told nothing yet, or there is none.
+	// The owner tells Sources, Lag and StateAge once in a lease. They are nil if it has told nothing yet, or if there is no owner.
 	Sources  *int     `json:"sources"`
 	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
 	StateAge *float64 `json:"state_age"`   // seconds since the state was written
