@@ -183,9 +183,11 @@ func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	for line := range bytes.Lines(out) {
 		var u struct {
 			Unit, Owner, State string
-			Term               int
+			Term, Sources      int
+			Lag                *int64   `json:"lag_records"`
+			Age                *float64 `json:"state_age"`
 		}
-		if err := json.Unmarshal(line, &u); err != nil || u.State != "owned" || u.Owner == "" || u.Term == 0 {
+		if err := json.Unmarshal(line, &u); err != nil || u.State != "owned" || u.Owner == "" || u.Term == 0 || u.Sources != 1 || u.Lag == nil || *u.Lag != 0 || u.Age == nil {
 			t.Errorf("monitor group says %s (%v)", line, err)
 		}
 		units, terms = units+1, terms+u.Term

@@ -14,7 +14,9 @@ func TestReadsOnePartition(t *testing.T) {
 	c := fake(t, kfake.SeedTopics(3, "t"))
 	k := client(t, c)
 	for p := range int32(3) {
-		put(t, k, "t", p, numbered(PartitionName("t", int(p)), 20)...)
+		for _, value := range numbered(PartitionName("t", int(p)), 20) { // a batch each
+			put(t, k, "t", p, value)
+		}
 	}
 	found, err := Partitions(t.Context(), options("t", c.ListenAddrs()...).Broker, []string{"t"})
 	if err != nil || !maps.Equal(found, map[string]int{"t": 3}) {
@@ -24,11 +26,19 @@ func TestReadsOnePartition(t *testing.T) {
 		t.Errorf("partitions %v (%v)", found, err)
 	}
 	o := options("t", c.ListenAddrs()...)
-	o.Partitions = []int{2}
+	o.Partitions, o.MaxBytes = []int{2}, 100 // a message or two a chunk
 	f := follow(t, o, nil)
 	f.all(20)
 	f.want("kafka:t/2", numbered(PartitionName("t", 2), 20)...)
 	f.stop()
+	if len(f.chunks) < 5 {
+		t.Errorf("only %d chunks", len(f.chunks))
+	}
+	for _, chunk := range f.chunks {
+		if want := 20 - max(chunk.Cursor.Next, 0); chunk.Behind != want && chunk.Cursor.Next > 0 {
+			t.Errorf("%d messages follow offset %d, want %d", chunk.Behind, chunk.Cursor.Next, want)
+		}
+	}
 	if len(f.cursors) != 1 {
 		t.Errorf("cursors of %v", f.cursors)
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -53,7 +54,10 @@ type Group struct {
 	split   int              // sources that are met in two units of the group
 	units   []string         // by now
 	watched unwatched
-	all     sync.WaitGroup
+
+	odd   atomic.Bool // others watch with other settings
+	about aboutKeeper
+	all   sync.WaitGroup
 }
 
 // NewGroup checks the configuration, and opens nothing.
@@ -79,9 +83,9 @@ func NewGroup(o Options) (*Group, error) {
 	return g, nil
 }
 
-// OpenGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
-// too.
-func OpenGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, log *slog.Logger) (groupstore.Store, error) {
+// openGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
+// too. A bucket of NATS that is not there is made with so many replicas; 0: it is not made.
+func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, replicas int, log *slog.Logger) (groupstore.Store, error) {
 	u, err := url.Parse(state)
 	if err != nil {
 		return nil, err
@@ -119,7 +123,7 @@ func OpenGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 		conn.Close()
 		return nil, err
 	}
-	s, err := groupnats.Open(ctx, js, bucket, 1, conn.Close)
+	s, err := groupnats.Open(ctx, js, bucket, replicas, conn.Close)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -161,7 +165,7 @@ func (g *Group) makeData(context.Context) error {
 func (g *Group) openStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s, err := OpenGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), g.log)
+	s, err := openGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), 1, g.log)
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
@@ -241,6 +245,7 @@ func (g *Group) agree(ctx context.Context) error {
 		return err
 	}
 	told := false
+	defer func() { g.odd.Store(false) }()
 	for {
 		v, err := g.store.Get(ctx, settingsKey)
 		switch {
@@ -254,6 +259,10 @@ func (g *Group) agree(ctx context.Context) error {
 				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
 			}
 		}
+		if err == nil && v.Data != nil {
+			g.odd.Store(true)
+			g.tellAbout(ctx)
+		}
 		if err == nil && !told && v.Data != nil {
 			told = true
 			g.log.Warn("other members watch with other levels, windows or inputs: this one takes no unit while they live")
@@ -263,6 +272,7 @@ func (g *Group) agree(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			g.withdrawAbout()
 			return context.Cause(ctx)
 		case <-time.After(g.config.Group.Lease / 6):
 		}
@@ -297,7 +307,8 @@ func (g *Group) othersLive(ctx context.Context) (bool, error) {
 	}
 }
 
-func (g *Group) join(context.Context) error {
+func (g *Group) join(ctx context.Context) error {
+	g.cleanAbout(ctx)
 	g.mu.Lock() // events wait until the member is there
 	defer g.mu.Unlock()
 	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
@@ -305,6 +316,7 @@ func (g *Group) join(context.Context) error {
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
 	go g.followSources(following)
 	go g.followUnits(following)
+	go g.followAbout(following)
 	if len(g.config.Partitioned()) > 0 {
 		go g.followPartitions(following)
 	}

@@ -133,8 +133,8 @@ func (g *Group) tellSplit(ctx context.Context, u *unit, a *App, m metSource, fre
 	})
 }
 
-// SplitSources are the units of a group's sources that are met in two of them, by source.
-func SplitSources(ctx context.Context, s groupstore.Store) (map[string][]string, error) {
+// splitSources are the units of a group's sources that are met in two of them, by source.
+func splitSources(ctx context.Context, s groupstore.Store) (map[string][]string, error) {
 	units, err := s.List(ctx, "unit/")
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
