@@ -116,7 +116,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	told := s.keys[k].flags&sums != 0 && c.flags&nameless == 0 && (len(version) > 0 || nothing && !s.absentUnknown(k))
 	switch {
 	case told:
-		s.readCount(b, c, n, i, k, o, v)
+		s.readCount(b, c, n, i, o, v)
 	case !own.read:
 		s.readOpen(OpenCounter)
 	}
@@ -136,10 +136,10 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	}
 }
 
-// readCount takes a read of the counter k that names its version, or found nothing. v is the
+// readCount takes a read of the counter of c that names its version, or found nothing. v is the
 // version that it shows.
-func (s *counters) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op, v int64) {
-	all := s.reads.Total
+func (s *counters) readCount(b *event.Batch, c *touch, n, i uint32, o *event.Op, v int64) {
+	k, all := c.key, s.reads.Total
 	version, _ := versionOf(b, o)
 	h := event.Hash{}
 	if len(version) > 0 {
