@@ -159,7 +159,7 @@ func (s *registers) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 				s.makeAmbiguous(v)
 			}
 			if id := s.writeOf(n, v); id != 0 {
-				s.writes[id].unread = true // and stays in doubt when another writer falls away
+				s.writes[id].unread = true // and stays ambiguous when another writer falls away
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // of the earlier version. Only neighbours are compared. Visits in between order the rest, as
 // far as their versions have writers.
 //
-// Where that makes a circle of versions, the key does not behave as the contract says. It is
+// Where that makes a cycle of versions, the key does not behave as the contract says. It is
 // reported, and its edges are taken back. From then on only the reads and writes themselves
 // count, as in ordered.go.
 

@@ -183,7 +183,7 @@ func (c *chain) order() Verdict {
 		}
 	}
 	if placed != 0 {
-		return Fails // some hang together in a circle, or by nothing
+		return Fails // some hang together in a cycle, or by nothing
 	}
 	least := int64(math.MaxInt64)
 	for g := len(groups) - 1; g >= 0; g-- {

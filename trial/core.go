@@ -67,7 +67,7 @@ func (h *History) around(c int32) []bool {
 	in, n := make([]bool, len(h.txns)), 0
 	for i := range h.txns {
 		t := &h.txns[i]
-		for _, s := range t.sights {
+		for _, s := range t.observations {
 			in[i] = in[i] || s.cell == c
 		}
 		for _, w := range t.writes {

@@ -189,8 +189,8 @@ func (c *contents) upTo(place int32) version {
 	return version{at: -1}
 }
 
-// shows says whether the sight is of this version.
-func (c *contents) shows(x *sight, v version) bool {
+// shows says whether the observation is of this version.
+func (c *contents) shows(x *observation, v version) bool {
 	switch x.how {
 	case showed:
 		if x.told != 0 {

@@ -184,7 +184,7 @@ func (m *Machine) changeViews(was []begun) {
 		}
 	}
 	m.choices.orderings = nil
-	gone := slices.Clone(m.graph.ChangeLevels(t.turn(), m.reports.pastStart(), m.placeOf))
+	gone := slices.Clone(m.graph.ChangeLevels(t.inOrders(), m.reports.pastStart(), m.placeOf))
 	m.setViews(m.cfg.Levels)
 	m.levelChanges.changes = append(m.levelChanges.changes, t)
 	m.saturated.changeLevels()
@@ -205,8 +205,8 @@ func (m *Machine) changeViews(was []begun) {
 	m.release(gone)
 }
 
-// turn is the change as the orders know it.
-func (t *levelChange) turn() *incremental.LevelChange {
+// inOrders is the change as the orders know it.
+func (t *levelChange) inOrders() *incremental.LevelChange {
 	x := incremental.LevelChange{From: t.from}
 	x.Before, _ = views(t.before)
 	x.After, _ = views(t.after)

@@ -82,7 +82,7 @@ type levelChanges struct {
 	watched       []isolation.Level // since the latest change; cfg.Levels before one
 	due           bool              // the levels of cfg take effect with the next step
 	changes       []levelChange
-	saturatedFrom int // of turns: those before the present saturation began
+	saturatedFrom int // how many changes there were when the present saturation began
 	begun         []begun
 	ended         []ended
 	apart         int64 // of Counters.Horizon: those that concern only levels that began later
