@@ -28,7 +28,7 @@ type precedence struct {
 	nextIn, behind uint32 // of to; behind is of the key
 }
 
-// partial is the state of all this, empty unless it is asked for.
+// partial is the state of orders in part. It is empty unless the contract gives such orders.
 type partial struct {
 	visits      []visit
 	precedences []precedence

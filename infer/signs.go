@@ -87,7 +87,7 @@ func (s *absences) followPattern(k uint32) {
 	}
 }
 
-// tells says whether the operation says which version it is about.
+// tells says whether the operation names its version.
 func tells(b *event.Batch, o *event.Op) bool {
 	version, prev := versionOf(b, o)
 	return len(version)+len(prev) > 0

@@ -35,7 +35,7 @@ type chain struct {
 	effects []effect
 	writer  map[string]int   // by value
 	readers map[string][]int // by value: who read and did not write
-	next    map[string]int   // by value: who replaced it
+	next    map[string]int   // by value: the step that replaced it
 	root    int              // the first writer, -1 if there is none
 }
 

@@ -2,7 +2,7 @@ package trial
 
 import "slices"
 
-// budgets are in steps: a transaction that is tried at a place, a state that is looked at.
+// The budgets count steps. A step tries one transaction at one place, or looks at one state.
 // Deciding takes some 50 ns a step of small histories.
 const (
 	budget    = 400_000   // of a whole history

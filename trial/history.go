@@ -26,7 +26,7 @@ type History struct {
 
 // cell is a place with what it holds, and who changes it.
 type cell struct {
-	name    string // of its key
+	name    string // the name of the cell's key
 	elem    string // of a set, with its text
 	kind    kind
 	values  map[string]int32 // of a register's, from 1; 0 is nothing
@@ -77,7 +77,7 @@ type how uint8
 
 const (
 	showed  how = iota
-	another     // any other than the value
+	another     // any value but this one
 	showedList
 	showedSum
 	misread // a list, otherwise than the transaction had written it: only who appended the others is known

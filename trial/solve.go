@@ -5,7 +5,7 @@ type Verdict uint8
 
 const (
 	Unknown    Verdict = iota // the budget was not enough
-	Possible                  // an order explains all
+	Possible                  // some order explains all reads
 	Impossible                // none does
 	// AsAsked: an order explains what was promised at the level to those that asked for it, or for
 	// nothing. The others saw what was committed, if they asked for that.
@@ -19,7 +19,7 @@ const maxPasts = 64
 type search struct {
 	p      *part
 	level  Level
-	budget int // steps that are left
+	budget int // how many steps are left
 
 	placed []bool
 	order  []int32 // places in part.of

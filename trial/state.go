@@ -115,7 +115,7 @@ func (s *search) gone(c *contents, x *observation) bool {
 		if n == 0 || c.versions[n-1].value == x.value || x.told != 0 {
 			return false
 		}
-		if x.value == 0 { // as at first
+		if x.value == 0 { // the cell is as it was before all transactions
 			return !s.comesBack(x)
 		}
 		for _, v := range c.versions[:n-1] {

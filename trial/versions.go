@@ -151,7 +151,7 @@ func (s *search) from(x *observation, of int32) (places uint64) {
 	return places
 }
 
-// pastOf is the past of the transaction, whose reads are of these versions. ok is false if one
+// pastOf is the past of the transaction where its reads are of these versions. ok is false if one
 // of them misses a write of the past (Biswas and Enea, figures 2a to 2c).
 func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool) {
 	observations := s.p.observations[at]

@@ -177,8 +177,9 @@ func (o *core) skipVertex(record []byte) ([]byte, error) {
 	return record[size:], nil
 }
 
-// cameFrom is the number that the i-th view had before the changes since then, -1 if it had none.
-// It also says whether it is the same view, or at least one with the same frozen order.
+// cameFrom follows the i-th view back over the changes of the levels from number since on. before is
+// its number ahead of them, -1 if it did not exist. same is false where it began as a copy of
+// another view: then the two share only the frozen order.
 func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	same = true
 	for at := len(t.changes) - 1; at >= since; at-- {
@@ -195,7 +196,7 @@ func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	return i, same
 }
 
-// viewsMost is more than the views that a machine can have.
+// viewsMost bounds the views of a machine. It separates the two parts of a count: see appendFrozen.
 const viewsMost = 64
 
 // A key's record ends with the last time when a writer of it was let go of. Behind that are the
