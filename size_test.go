@@ -17,11 +17,13 @@ const (
 	maxFields    = 40
 	maxMethods   = 120
 	maxFileLines = 600
+	maxParams    = 6
 )
 
 type sizeOfType struct{ fields, methods int }
 
-// TestSizes: no type has more fields or methods, and no file more lines, than a reader can hold.
+// TestSizes: no type has more fields or methods, no function more parameters, and no file more
+// lines, than a reader can hold.
 func TestSizes(t *testing.T) {
 	types, files := map[string]sizeOfType{}, 0
 	err := eachFile(func(dir, name string, lines int, f *ast.File) {
@@ -35,6 +37,9 @@ func TestSizes(t *testing.T) {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
+				if n := d.Type.Params.NumFields(); n > maxParams {
+					t.Errorf("%s: %s has %d parameters: at most %d", name, d.Name.Name, n, maxParams)
+				}
 				if of := receiver(d); of != "" {
 					x := types[dir+"."+of]
 					x.methods++

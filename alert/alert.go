@@ -3,6 +3,9 @@
 // sink's cursor behind each delivery. So each finding reaches each sink at least once. A
 // receiver drops repeated deliveries by id and revision. A sink that does not answer delays
 // no other sink.
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package alert
 
 import (

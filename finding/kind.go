@@ -25,7 +25,7 @@ const (
 	Contradictory                            // a record with A's id and other content
 	OutOfBounds                              // A read a sum that no increments give; B, if there is one, read another that excludes it
 	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
-	CyclicVersions                           // A's read and write contradict the given order; B wrote what A read. With edges: the steps of a circle
+	CyclicVersions                           // A's read and write contradict the given order; B wrote what A read. With edges: the steps of a cycle
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
 	NoOrder                                  // no order of the transactions explains what they read
 	RetiredConflict                          // A, retired too, wrote what a retired transaction had read

@@ -4,7 +4,7 @@ package incremental
 // is split, they are 2*v for B and 2*v+1 for C.
 func (g *Graph) Order(i int) []uint32 { return g.First(i, g.Nodes(i)) }
 
-// Nodes is how many live nodes the i-th view has at most.
+// Nodes bounds how many live nodes the i-th view has.
 func (g *Graph) Nodes(i int) int { return g.own(i).queue.n }
 
 // First lists the first k of them, or all if there are fewer.

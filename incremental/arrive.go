@@ -7,7 +7,7 @@ type Arc struct {
 	Note     [2]uint32
 }
 
-// Plain says whether there is one view, and it is not split.
+// Plain says whether the graph has only one view, with one node a vertex.
 func (g *Graph) Plain() bool { return g.plain != nil }
 
 // AddWith is [Graph.AddVertex] in a plain graph, and then [Graph.AddEdgeIn] of the

@@ -73,7 +73,7 @@ func (g *Graph) shape(p part) View {
 	return w
 }
 
-// of is the order of the i-th view, which others may share.
+// of is the order of the i-th view. Other views may share it.
 func (g *Graph) of(i int) *order { return &g.orders[g.at[i]] }
 
 // own is the order of the i-th view, which must share it with none: see [Graph.Alone].
@@ -85,7 +85,7 @@ func (g *Graph) own(i int) *order {
 	return o
 }
 
-// shared says whether several views have the order.
+// shared says whether several views share the order.
 func (o *order) shared() bool { return o.bit&(o.bit-1) != 0 }
 
 // Orders is how many orders are kept for the views.

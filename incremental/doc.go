@@ -28,4 +28,7 @@
 //	(b) u retired, v live: nothing to do
 //	(c) both retired, rank u < rank v: nothing to do
 //	(d) v retired and (u live or rank u > rank v): refused as behind the frontier
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package incremental

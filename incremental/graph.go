@@ -48,7 +48,7 @@ type Edge struct {
 	In              Views     // views whose order the edge constrains
 	SetAside        Views     // views that refused it because it closed a cycle
 	Note            [2]uint32 // the caller's: what proves the edge
-	fromSerial      uint32    // of From when the edge was stored: another one there now means that it is gone
+	fromSerial      uint32    // the serial of From when the edge was stored: if From has another one now, the edge is gone
 	Labels          Labels
 	toGone          bool
 }
@@ -87,10 +87,10 @@ type order struct {
 	queue    queue
 	frontier rank     // highest retired rank
 	live     int      // nodes
-	path     []EdgeID // of the cycle that the latest refused edge would have closed
+	path     []EdgeID // the way back that makes a cycle with the latest refused edge
 	low      []int64  // of timed views, by node
 	stale    bool     // timed: some of low may be too great
-	late     bool     // timed: of the vertex added last, see Late
+	late     bool     // the latest vertex came behind others in real time: see Late
 	gone     int64    // timed: the greatest of low that has retired
 }
 
@@ -99,7 +99,7 @@ type vertex struct {
 	settle  int64
 	serial  uint32 // 0: not known
 	live    uint16 // nodes that are not retired, over all views
-	goneOut bool   // some edge out of it has lost its head
+	goneOut bool   // an edge out of the vertex led to a vertex that was freed
 }
 
 // Graph is a set of orders over one adjacency. Use [New]. Not safe for
@@ -110,7 +110,7 @@ type Graph struct {
 	at       []uint8       // by view: its order
 	implied  []Views       // by view: those that follow from it, and itself
 	follow   [256]Views    // by labels of an edge: the views that follow one of them
-	past     []LevelChange // since the beginning
+	past     []LevelChange // all changes of the views so far
 	plain    *order        // the only view's, when it is not split
 	cells    []rank        // of the vertices: see vertex_layout.go
 	edges    []Edge

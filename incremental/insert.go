@@ -15,7 +15,7 @@ type visit struct {
 
 // Refusal says in which views an edge could not be placed.
 type Refusal struct {
-	Cycle  Views // it closes a cycle: set aside, the order stays as it was
+	Cycle  Views // these orders refuse the edge, which closes a cycle: it is set aside
 	Behind Views // rule (d): its head is retired
 	// Past is as Cycle, in real time, at a vertex that was freed: the edge is not
 	// stored.
@@ -315,7 +315,7 @@ func (g *Graph) forward(o *order, y, x uint32) bool {
 	var m meeting
 	both := false
 	for i, end := 0, 1; i < len(g.fwd); i++ {
-		if i == end { // all that are as far from y have been reached
+		if i == end { // all nodes at this distance from y are done
 			if end = len(g.fwd); !both && end >= alone {
 				m, both = meet(g, o, y, x)
 			}

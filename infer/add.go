@@ -38,7 +38,7 @@ const (
 	wrote
 	misread
 	removed   // the latest own write is a tombstone
-	plain     // read by plainRead
+	plain     // read by firstRead
 	nameless  // the latest own write does not say which version it made, and versions are told by that
 	ownMissed // it was reported that it did not read what it had written
 	untold    // its first read did not say which version it saw, and versions are told by that

@@ -136,12 +136,12 @@ func (s *orders) kill(v, writer uint32, labels Label) {
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(&e) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
-		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0 || s.circleThrough(&a, v)
+		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0 || s.cycleThrough(&a, v)
 	})
 }
 
-// circleThrough says whether the anomaly is a circle of versions, and v is one of them.
-func (s *orders) circleThrough(a *Anomaly, v uint32) bool {
+// cycleThrough says whether the anomaly is a cycle of versions, and v is one of them.
+func (s *orders) cycleThrough(a *Anomaly, v uint32) bool {
 	return a.Kind == CyclicVersions && slices.ContainsFunc(s.out.Steps[a.OpA:int64(a.OpA)+a.Count], func(x Step) bool { return x.Version == v })
 }
 
@@ -195,7 +195,7 @@ func (s *registers) unsettle(v, n uint32) {
 }
 
 // disambiguate concludes again about v after one of its possible writers turned out not to have
-// written it. A writer that has left memory may have been another one: then it stays in doubt. So it does where
+// written it. A writer that has left memory may have been another one: then it stays ambiguous. So it does where
 // the values of the pattern repeat: later writers are not known.
 func (s *registers) disambiguate(v uint32) {
 	x := &s.versions[v]
@@ -236,7 +236,7 @@ func (s *registers) disambiguate(v uint32) {
 }
 
 // sawOwnWrite says whether n, the only possible writer of v that is left, read it before
-// writing it. As when n came (install), v is in doubt, and n's read is asked again.
+// writing it. As when n came (install), v is ambiguous, and n's read is asked again.
 func (s *registers) sawOwnWrite(v, n uint32) (saw bool) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if x := &s.readers[r]; x.txn == n {

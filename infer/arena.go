@@ -123,8 +123,8 @@ func (a *arena) taken() int64 {
 // wasteful says whether less than half of more than 16 chunks is in use.
 func (a *arena) wasteful() bool { return a.bytes > 16*chunkBytes && 2*a.inUse < a.bytes }
 
-// move puts what r names elsewhere if it is in a chunk that is mostly free, and
-// returns where it is.
+// move copies the record that r names, if its chunk is mostly free. It returns the
+// record's place.
 func (a *arena) move(r ref) ref {
 	c := uint32(r >> 40)
 	if r == 0 || r&bigLen == bigLen || c == a.cur || 2*a.used[c] > chunkBytes {

@@ -84,7 +84,7 @@ func (f *bloomFilter) add(r Ref) {
 	f.last++
 }
 
-// bloomHead is a sketch without its bits.
+// bloomHead is a filter without its bits.
 type bloomHead struct{ sets, used, last int64 }
 
 func (f *bloomFilter) appendState(dst *flat.Writer) *flat.Writer {

@@ -40,7 +40,7 @@ func (s *causes) Readded(e *Edge) bool {
 	return !s.showsElement(v) // not one who added it
 }
 
-// showsElement says whether v, of an element of a set, is that it is there.
+// showsElement says whether v, a version of an element of a set, says that the set has the element.
 func (s *causes) showsElement(v uint32) bool {
 	k := &s.keys[s.versions[v].key]
 	return elementHash(s.keys[k.set()].hash, s.versions[v].hash) == k.hash

@@ -19,7 +19,7 @@ import (
 // holding is the known value at a version of a counter, 32 bytes. For the initial version, inc
 // is how many reads of the counter were taken in.
 type holding struct {
-	version  uint64 // valueKey of the version that it is about: numbers are used again
+	version  uint64 // valueKey of its version: the version's number may be given to another one
 	sum, inc int64  // the value, and what its writer added
 	known    bool   // the value is
 	linked   bool   // its writer is
@@ -116,7 +116,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	told := s.keys[k].flags&sums != 0 && c.flags&nameless == 0 && (len(version) > 0 || nothing && !s.absentUnknown(k))
 	switch {
 	case told:
-		s.readCount(b, c, n, i, k, o, v)
+		s.readCount(b, c, n, i, o, v)
 	case !own.read:
 		s.readOpen(OpenCounter)
 	}
@@ -136,10 +136,10 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	}
 }
 
-// readCount takes a read of the counter k that names its version, or found nothing. v is the
+// readCount takes a read of the counter of c that names its version, or found nothing. v is the
 // version that it shows.
-func (s *counters) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op, v int64) {
-	all := s.reads.Total
+func (s *counters) readCount(b *event.Batch, c *touch, n, i uint32, o *event.Op, v int64) {
+	k, all := c.key, s.reads.Total
 	version, _ := versionOf(b, o)
 	h := event.Hash{}
 	if len(version) > 0 {
@@ -230,7 +230,7 @@ func (s *counters) follow(v uint32) {
 	s.following = todo
 }
 
-// replacedBy is the version that the one writer of v replaced, 0 if it is not known.
+// replacedBy is the version that the only writer of v replaced, 0 if nobody knows it.
 func (s *counters) replacedBy(v uint32) uint32 {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if s.writes[id].txn == s.versions[v].writer {

@@ -62,7 +62,7 @@ type Counted struct {
 	// At is the version that it names. Over is the version that the first increment says it
 	// replaced, and Left the last one's version. They are hashes, 0 where they are not told.
 	At, Over, Left uint64
-	Added          bool // it has increments
+	Added          bool // the counter has increments
 	// Beyond says that Inc exceeds 2^61 either way: nothing is concluded from it.
 	Beyond bool
 }

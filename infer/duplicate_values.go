@@ -35,7 +35,7 @@ func (s *absences) SureRegister(v uint32) bool {
 	return x.flags&ambiguous == 0 && s.keys[x.key].kind == event.Register
 }
 
-// searched says whether it is looked for: there are several.
+// searched says whether the writer is searched, since several are possible.
 func (s *absences) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
 // countAmbiguous counts a read of v, which several may have written. In a window its reader may

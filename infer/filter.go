@@ -37,7 +37,7 @@ type hashSet struct {
 	used  int
 }
 
-// frontSlots is the size of a filter's front, 16 KiB; half of it is used.
+// frontSlots is the size of a filter's front, 16 KiB. At most half of the slots are filled.
 const frontSlots = 2048
 
 func (f *filter) bytes() int64 {

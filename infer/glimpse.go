@@ -30,14 +30,14 @@ type glimpse struct {
 // glimpses are the glimpses of all values, the oldest first.
 type glimpses struct {
 	all    []glimpse
-	full   int64             // the length at which those are let go whose transactions are gone
+	full   int64             // at this length the glimpses of transactions that are gone are dropped
 	latest map[uint64]uint32 // by value: the place, from 1; made from all
 }
 
-// maxGlimpses bounds them: 6 MiB, and their table. Beyond it the older half goes.
+// maxGlimpses bounds the glimpses: 6 MiB, and their table. Beyond it the older half goes.
 const maxGlimpses = 1 << 18
 
-// minGlimpses is how many are kept before any is let go.
+// minGlimpses is how many glimpses are kept before any is dropped.
 const minGlimpses = 1 << 10
 
 // glimpsesOf is the latest glimpse of v, 0 if there is none.
@@ -48,15 +48,15 @@ func (s *absences) glimpsesOf(v uint32) uint32 {
 	return s.signs.glimpses.latest[s.valueKey(v)]
 }
 
-// glimpseAt is the one at place i, the place behind it, and whether its transaction is in memory
-// and does not count.
+// glimpseAt is the glimpse at place i, and the place of the next older one of its value. open says
+// that its transaction is in memory and does not count.
 func (s *absences) glimpseAt(i uint32) (g *glimpse, older uint32, open bool) {
 	g = &s.signs.glimpses.all[i-1]
 	t := &s.txns[g.txn]
 	return g, g.older, t.gen == g.gen && (t.state == tentative || t.state == aborted) && t.flags&retired == 0
 }
 
-// lasts says whether the glimpse may be of use: its transaction may not count again.
+// lasts says whether the glimpse may still be needed, since its transaction may stop to count.
 func (s *registers) lasts(g *glimpse) bool {
 	t := &s.txns[g.txn]
 	return t.gen == g.gen && t.flags&retired == 0 && (t.flags&unknown != 0 || t.state == aborted)
@@ -159,7 +159,7 @@ func (s *registers) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 				s.makeAmbiguous(v)
 			}
 			if id := s.writeOf(n, v); id != 0 {
-				s.writes[id].unread = true // and stays in doubt when another writer falls away
+				s.writes[id].unread = true // and stays ambiguous when another writer falls away
 			}
 		}
 	}

@@ -8,7 +8,7 @@ type (
 	AnomalyKind = finding.AnomalyKind
 )
 
-// Labels of edges. Version of a Forced edge is the one that was read, the other's writer
+// Labels of edges. Version of a Saturated edge is the one that was read, the other's writer
 // is From, and Witness is the reader.
 const (
 	WW        = finding.WW

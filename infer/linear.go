@@ -330,7 +330,7 @@ func (s *linear) lineAt(n, k uint32) (v uint32, installed bool) {
 // lineAgain computes the positions around v again, from the operations that are still there:
 // others had been taken back. O(versions below the top one, or the one maxLine above v).
 func (s *linear) lineAgain(k, v uint32) {
-	for range maxLine { // also where they are a circle, which is a finding of its own
+	for range maxLine { // also where they are a cycle, which is a finding of its own
 		p := s.above(v)
 		if p == 0 {
 			break
@@ -341,7 +341,7 @@ func (s *linear) lineAgain(k, v uint32) {
 	for at := []uint32{v}; len(at) > 0; {
 		v, at = at[len(at)-1], at[:len(at)-1]
 		if s.lineOf(v).again {
-			continue // around a circle
+			continue // around a cycle
 		}
 		down = append(down, v)
 		s.lineOf(v).of = 0

@@ -80,7 +80,7 @@ type Anomaly struct {
 	Value   uint64 // ValueKey of Version
 	Other   uint32 // IncompatibleOrder: the version before, when both are B's; CyclicVersions: the one whose place its writer gives
 	OpA     uint32 // operation of A, index in program order
-	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a circle; CyclicVersions: steps of it, from OpA on in Out.Steps, 0 if the order is given
+	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a cycle; CyclicVersions: steps of it, from OpA on in Out.Steps, 0 if the order is given
 	Certain bool   // does not rest on an incomplete capture
 }
 
@@ -152,7 +152,7 @@ type Out struct {
 	Left      []Left
 	Shown     []Shown
 	Anomalies []Anomaly
-	Steps     []Step // of the circles that are among Anomalies
+	Steps     []Step // of the cycles that are among Anomalies
 	// Supplied are the ValueKeys of accused versions that have got a writer: what
 	// was said to be wrong with them is void.
 	Supplied []uint64

@@ -112,7 +112,7 @@ func (s *State) uncount(n uint32, same bool) {
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
 	for i := range s.out.Anomalies {
 		if a := &s.out.Anomalies[i]; a.Kind == Internal && a.B == n {
-			a.B = 0 // what A misread, it misread without it
+			a.B = 0 // A contradicts its own operations: that stands without B
 		}
 	}
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })

@@ -115,7 +115,7 @@ func (s *registers) overwrite(id, pred uint32, blind bool) {
 	if !blind {
 		s.divergeFromOthers(id)
 	}
-	s.signs.fullCircle(&s.causes, id)
+	s.signs.valueCycle(&s.causes, id)
 	k := s.versions[pred].key
 	if s.opt.Ordered && !s.isOrdered(w.version) && s.keys[k].flags&element == 0 {
 		s.keys[k].base = partlyOrdered

@@ -13,7 +13,7 @@ import (
 // of the earlier version. Only neighbours are compared. Visits in between order the rest, as
 // far as their versions have writers.
 //
-// Where that makes a circle of versions, the key does not behave as the contract says. It is
+// Where that makes a cycle of versions, the key does not behave as the contract says. It is
 // reported, and its edges are taken back. From then on only the reads and writes themselves
 // count, as in ordered.go.
 
@@ -28,7 +28,7 @@ type precedence struct {
 	nextIn, behind uint32 // of to; behind is of the key
 }
 
-// partial is the state of all this, empty unless it is asked for.
+// partial is the state of orders in part. It is empty unless the contract gives such orders.
 type partial struct {
 	visits      []visit
 	precedences []precedence

@@ -11,7 +11,7 @@ import (
 // them back (promoteNow, demoteNow). Once it has retired it cannot leave the orders any more.
 // Findings about it must then be known to rest on those values.
 
-// maxProof is how many values are noted of one transaction; one is enough.
+// maxProof is how many values are noted of one transaction. One of them would be enough.
 const maxProof = 16
 
 // Proofs appends to dst the evidence that the unknown transaction n took effect: ValueKeys in

@@ -12,7 +12,7 @@ import (
 // counted by cause. While a read is in memory, it may go from one cause to another, or to none,
 // when more is known of its version.
 
-// OpenRead is why it is not known which version a read saw.
+// OpenRead is the reason why nobody knows which version a read saw.
 type OpenRead uint8
 
 const (
@@ -21,9 +21,9 @@ const (
 	OpenUnrecorded            // no record wrote what it saw, and one without a record may have
 	OpenRepeating             // the values of the key's pattern repeat
 	OpenSeveral               // several transactions may have written what it saw
-	OpenSearched              // so they may, and whose it is is searched with the order of the writers
+	OpenSearched              // several may have written the value: the search for an order of the writers decides which
 	OpenUnattributed          // no record wrote what it saw, and one should have
-	OpenNameless              // versions of the key are told by their texts, and it has none
+	OpenNameless              // versions of the key are told by their texts, and the read has none
 	OpenCounter               // of a counter: which increments it saw is not known
 	OpenOne                   // one transaction wrote what it saw, and need not be whom it read from
 	OpenMeanwhile             // so it is of this reader alone, which ran beside the writer: see stood.go

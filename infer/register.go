@@ -55,7 +55,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	}
 	for i := range ops {
 		o := &ops[i]
-		if s.plainRead(i, o, n) {
+		if s.firstRead(i, o, n) {
 			continue
 		}
 		k := s.plannedKey(i)

@@ -196,10 +196,10 @@ func (s *registers) retireWrite(id uint32) {
 		if old := k.lastBlind; old != 0 && old != v {
 			switch u := s.versions[old].writer; {
 			case u == 0:
-			case s.endedBefore(w.txn, u): // its outcome was told late: the other one is current
+			case s.endedBefore(w.txn, u): // its outcome came late: the value of u is the current one
 				old, v = v, old
 			case !s.endedBefore(u, w.txn):
-				s.twice.add(s.valueKey(old)) // which of the two came last is a guess: to read it later names no old state
+				s.twice.add(s.valueKey(old)) // nobody knows which of the two came last: a later read of it is of no old state
 			}
 			s.drop(old)
 		}

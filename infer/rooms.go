@@ -76,8 +76,8 @@ type ledger struct {
 // repeat.
 type absences struct {
 	ledger
-	patient  dueQueue // those about writers that nobody has heard of, by their readers' ends
-	nameless bool     // some write did not say which version it made, where versions are told by that
+	patient  dueQueue // reads of values whose writer has no record so far, by the reader's end
+	nameless bool     // a write did not name the version that it made, in a key whose versions have names
 	// untimed is the patience with unheard writers where records have no times; 0: they have.
 	untimed int64
 	// readsAnything says whether the transaction may read what was never committed: it asked for
@@ -113,15 +113,16 @@ type orders struct {
 // of sets. It also has what becomes of a version of any kind: several writers, a delete, its end.
 type registers struct {
 	orders
-	late    []uint32 // versions with lateReaders, oldest first
+	late    []uint32 // the versions with the flag lateReaders, oldest first
 	deletes bool     // some key was deleted
 
 	// Scratch of the transaction in work; no state.
 	own []own
-	// parted are write records that diverged from one which is taken back.
+	// parted are the write records that replaced the same version as a write which is taken back. So
+	// each had diverged from it: see diverge.
 	parted  []uint32
-	promote []uint32 // unknown transactions to look at: observed now
-	demote  []uint32 // and: perhaps not observed any more
+	promote []uint32 // transactions of unknown outcome that somebody has read from now
+	demote  []uint32 // transactions of unknown outcome that perhaps nobody reads from any more
 }
 
 // lists has keys whose operations append.
@@ -135,7 +136,7 @@ type sets struct {
 	*registers
 	scans     []scan
 	freeScans flat.Slots
-	bounds    arena    // of scans
+	bounds    arena    // the first and the last key of each scan
 	ordered   []ranges // no state: made from keys and names
 	name      []byte   // scratch
 }
@@ -153,7 +154,7 @@ type linear struct {
 	*registers
 	// Scratch.
 	below   []uint32
-	placing uint32 // the transaction that gets its positions
+	placing uint32 // the transaction whose keys get their positions now
 }
 
 // kinds takes an operation, and finds out the kind of its key.
@@ -170,8 +171,8 @@ type kinds struct {
 type memory struct {
 	kinds
 	expiry dueQueue
-	unsure []due // unknown transactions behind the window, oldest first
-	// tentative bounds unsure: at most twice as many. It is a setting.
+	unsure []due // transactions of unknown outcome behind the window, oldest first
+	// tentative is a setting. unsure holds at most twice as many.
 	tentative int
 	joined    bool
 	reopened  []uint32 // scratch

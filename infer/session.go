@@ -277,7 +277,7 @@ func (s *ledger) leaveSession(n uint32) {
 	t.sessPrev, t.sessNext = 0, 0
 }
 
-// retireSession keeps n as its session's latest retired member, if it is.
+// retireSession keeps n as its session's latest retired member, where no later one has retired.
 func (s *ledger) retireSession(n uint32) {
 	t := &s.txns[n]
 	if t.flags&inSession == 0 {

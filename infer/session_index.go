@@ -11,13 +11,13 @@ import (
 // its beginning that was 60% of all time. The index is made for a session when a walk gets long.
 // It is not a part of the state, and gives the same as the walk.
 //
-// Members that all have seq, each its own and near the others, have seats: a place takes
+// Members that all have seq, each its own and near the others, have slots: a place takes
 // constant time. Other members are in rows, which give a place in O(log n).
 type sessionIndex struct {
 	mode  indexMode
-	base  int64    // seq of the first seat, a multiple of 64
+	base  int64    // seq of the first slot, a multiple of 64
 	bits  []uint64 // bit i of word w: the member with seq base+64w+i is in the list
-	txns  []uint32 // by seat
+	txns  []uint32 // by slot
 	empty int      // words of bits at the beginning that are 0
 	rows  memberRows
 }
@@ -26,15 +26,15 @@ type indexMode uint8
 
 const (
 	unindexed indexMode = iota
-	seated              // by seq
+	inSlots             // by seq
 	inRows              // by seq or, where no member has one, by time
 	walked              // some members have seq and others do not: no one order has all
 )
 
-// longWalk is after how many steps along the list the seats are asked.
+// longWalk is after how many steps along the list the slots are asked.
 const longWalk = 2
 
-// maxIndexedSeqs bounds the distance of two members' seq: 4 MiB of seats.
+// maxIndexedSeqs bounds the distance of two members' seq: 4 MiB of slots.
 const maxIndexedSeqs = 1 << 20
 
 // around gives the live members of n's session between which n belongs; ok is
@@ -88,8 +88,8 @@ func (s *ledger) indexAll(t *txn) {
 		s.rowAll(t.session)
 		return
 	}
-	p.mode = seated
-	for m := s.sessions[t.session].last; m != 0 && p.mode == seated; m = s.txns[m].sessPrev {
+	p.mode = inSlots
+	for m := s.sessions[t.session].last; m != 0 && p.mode == inSlots; m = s.txns[m].sessPrev {
 		s.indexMember(m)
 	}
 }
@@ -99,28 +99,28 @@ func (s *ledger) rowAll(id uint32) {
 	p := &s.sessionIndexes[id]
 	*p = sessionIndex{mode: inRows}
 	last := s.sessions[id].last
-	var all []rowSeat
+	var all []rowMember
 	for m := last; m != 0; m = s.txns[m].sessPrev {
 		if (s.txns[m].flags^s.txns[last].flags)&hasSeq != 0 {
 			*p = sessionIndex{mode: walked}
 			return
 		}
-		all = append(all, s.rowSeat(m))
+		all = append(all, s.rowMember(m))
 	}
 	slices.Reverse(all)
 	for row := range slices.Chunk(all, maxRow/2) {
-		p.rows = append(p.rows, append(make([]rowSeat, 0, maxRow), row...))
+		p.rows = append(p.rows, append(make([]rowMember, 0, maxRow), row...))
 	}
 }
 
-// indexMember notes n, which is in its session's list, if the session has seats.
+// indexMember notes n, which is in its session's list, if the session has slots.
 func (s *ledger) indexMember(n uint32) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.sessionIndexes) || s.sessionIndexes[t.session].mode == unindexed {
 		return
 	}
 	p := &s.sessionIndexes[t.session]
-	if p.mode != seated {
+	if p.mode != inSlots {
 		if m := p.rows.any(); p.mode == inRows && (m == 0 || (s.txns[m].flags^t.flags)&hasSeq == 0) {
 			s.enterRow(&p.rows, n)
 			return
@@ -174,7 +174,7 @@ func (s *ledger) unindexMember(n uint32, empty bool) {
 	if p.mode == inRows {
 		s.leaveRow(&p.rows, n)
 	}
-	if p.mode != seated {
+	if p.mode != inSlots {
 		return
 	}
 	at := int(t.seq - p.base)

@@ -7,10 +7,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// TestSeats adds the members of one session in every kind of disorder, retires some
-// in between, and compares the neighbours that the seats or rows give with a walk. Some
+// TestSessionIndex adds the members of one session in every kind of disorder, retires some
+// in between, and compares the neighbours that the slots or rows give with a walk. Some
 // have no seq, or one that was there, or one far away. In every other session nobody has seq.
-func TestSeats(t *testing.T) {
+func TestSessionIndex(t *testing.T) {
 	rows := 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 3))

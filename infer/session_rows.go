@@ -8,24 +8,24 @@ import (
 // memberRows are the members of a session's list in their order, in rows of up to maxRow. A
 // place is found by halving, first among the rows and then in one. No row is empty. Two rows
 // beside each other have more than maxRow/2 members.
-type memberRows [][]rowSeat
+type memberRows [][]rowMember
 
 // maxRow bounds what one arrival moves: 2 KiB.
 const maxRow = 128
 
-// rowSeat is a member. Its seq, or its start where the members have none, is at hand: only
+// rowMember is a member. Its seq, or its start where the members have none, is at hand: only
 // equal ones are compared by their transactions.
-type rowSeat struct {
+type rowMember struct {
 	at int64
 	n  uint32
 }
 
-func (s *ledger) rowSeat(n uint32) rowSeat {
+func (s *ledger) rowMember(n uint32) rowMember {
 	t := &s.txns[n]
 	if t.flags&hasSeq != 0 {
-		return rowSeat{t.seq, n}
+		return rowMember{t.seq, n}
 	}
-	return rowSeat{t.start, n}
+	return rowMember{t.start, n}
 }
 
 // any is some member, 0 if there is none.
@@ -36,14 +36,14 @@ func (r memberRows) any() uint32 {
 	return r[0][0].n
 }
 
-// seatFollows is [ledger.follows] for members of one order.
-func (s *ledger) seatFollows(a, b rowSeat) bool {
+// memberFollows is [ledger.follows] for members of one order.
+func (s *ledger) memberFollows(a, b rowMember) bool {
 	return a.at > b.at || a.at == b.at && s.follows(a.n, b.n)
 }
 
-// firstSeat is the first place, by row and column, of a member with this property, which all
+// firstMember is the first place, by row and column, of a member with this property, which all
 // later ones have too. It is behind the last member of the last row if none has it.
-func (r memberRows) firstSeat(has func(rowSeat) bool) (row, column int) {
+func (r memberRows) firstMember(has func(rowMember) bool) (row, column int) {
 	row = max(0, sort.Search(len(r), func(i int) bool { return has(r[i][0]) })-1)
 	if row == len(r) {
 		return row, 0
@@ -55,8 +55,8 @@ func (r memberRows) firstSeat(has func(rowSeat) bool) (row, column int) {
 // rowNeighbours gives the members between which n belongs: behind those that it does not
 // precede.
 func (s *ledger) rowNeighbours(r *memberRows, n uint32) (prev, next uint32) {
-	seat := s.rowSeat(n)
-	row, column := r.firstSeat(func(m rowSeat) bool { return s.seatFollows(m, seat) })
+	slot := s.rowMember(n)
+	row, column := r.firstMember(func(m rowMember) bool { return s.memberFollows(m, slot) })
 	if row == len(*r) {
 		return 0, 0
 	}
@@ -70,10 +70,10 @@ func (s *ledger) rowNeighbours(r *memberRows, n uint32) (prev, next uint32) {
 
 // enterRow notes n.
 func (s *ledger) enterRow(r *memberRows, n uint32) {
-	seat := s.rowSeat(n)
-	row, column := r.firstSeat(func(m rowSeat) bool { return s.seatFollows(m, seat) })
+	slot := s.rowMember(n)
+	row, column := r.firstMember(func(m rowMember) bool { return s.memberFollows(m, slot) })
 	if row == len(*r) {
-		*r = append(*r, append(make([]rowSeat, 0, maxRow), seat))
+		*r = append(*r, append(make([]rowMember, 0, maxRow), slot))
 		return
 	}
 	if of := (*r)[row]; len(of) == maxRow {
@@ -82,22 +82,22 @@ func (s *ledger) enterRow(r *memberRows, n uint32) {
 		if column == maxRow && row == len(*r)-1 {
 			at = maxRow
 		}
-		behind := append(make([]rowSeat, 0, maxRow), of[at:]...)
+		behind := append(make([]rowMember, 0, maxRow), of[at:]...)
 		(*r)[row] = of[:at]
 		*r = slices.Insert(*r, row+1, behind)
 		if column >= at && (column > at || at == maxRow) {
 			row, column = row+1, column-at
 		}
 	}
-	(*r)[row] = slices.Insert((*r)[row], column, seat)
+	(*r)[row] = slices.Insert((*r)[row], column, slot)
 }
 
 // leaveRow forgets n.
 func (s *ledger) leaveRow(r *memberRows, n uint32) {
-	seat := s.rowSeat(n)
-	row, column := r.firstSeat(func(m rowSeat) bool { return !s.seatFollows(seat, m) })
+	slot := s.rowMember(n)
+	row, column := r.firstMember(func(m rowMember) bool { return !s.memberFollows(slot, m) })
 	for ; row < len(*r); row, column = row+1, 0 { // n is among its equals
-		if i := slices.IndexFunc((*r)[row][column:], func(m rowSeat) bool { return m.n == n }); i >= 0 {
+		if i := slices.IndexFunc((*r)[row][column:], func(m rowMember) bool { return m.n == n }); i >= 0 {
 			(*r)[row] = slices.Delete((*r)[row], column+i, column+i+1)
 			break
 		}

@@ -36,8 +36,8 @@ type signs struct {
 	twoKeys, twoVersions sightings    // which key had a value, and which version
 	most                 int          // entries of each; a setting
 	new                  []pattern.ID // that have shown a sign in the record in work
-	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
-	replaced, roots      []uint32     // scratch of fullCircle
+	cameBack             []uint32     // versions that came back, by the record in work: see value_cycle.go
+	replaced, roots      []uint32     // scratch of valueCycle
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
@@ -87,7 +87,7 @@ func (s *absences) followPattern(k uint32) {
 	}
 }
 
-// tells says whether the operation says which version it is about.
+// tells says whether the operation names its version.
 func tells(b *event.Batch, o *event.Op) bool {
 	version, prev := versionOf(b, o)
 	return len(version)+len(prev) > 0
@@ -256,7 +256,7 @@ func (c *touch) writeDuplicate(h event.Hash) {
 // settleSigns lets the signs of the record in work take effect: what was concluded from plain
 // values of these patterns is void. O(keys and versions in memory) a pattern, once for each.
 func (s *registers) settleSigns() {
-	s.signs.settleCircles(s)
+	s.signs.settleCameBack(s)
 	if len(s.signs.new) == 0 {
 		return
 	}

@@ -116,7 +116,7 @@ func (s *memory) membersOf(vs []uint32) []uint32 {
 	return members
 }
 
-// place is where n is in ns, from 1; 0 if it is not there.
+// place is the index of n in ns plus 1; 0 if ns does not hold n.
 func place(ns []uint32, n uint32) uint32 {
 	for i := len(ns) - 1; i >= 0; i-- {
 		if ns[i] == n {

@@ -27,7 +27,7 @@ const (
 	unknown   // the record's status is unknown: nothing follows from its end
 	retired   // left every order
 	inSession // linked in its session's list
-	stored    // a record of it is on disk: see spill.go
+	stored    // the transaction has a record on disk: see spill.go
 	adrift    // neither seq nor its own times tell its place in its session
 	overruled // another record of it came too late: see Add
 	again     // it tries again what one without a record did: see attempts.go
@@ -426,7 +426,7 @@ func (s *registers) begin(out *Out) {
 	}
 }
 
-// edge gives an edge, when it has two ends.
+// edge gives an edge, where both ends are known.
 func (s *ledger) edge(from, to uint32, label Label, version, witness uint32) {
 	if from == to || from == 0 || to == 0 || label&s.opt.Labels == 0 {
 		return

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Step is one step of a circle of versions. The transaction From found or left the version that
+// Step is one step of a cycle of versions. The transaction From found or left the version that
 // To found (WR), or the initial version, which To replaced (RW). Or From comes before To
 // (Process, Realtime).
 type Step struct {
@@ -13,7 +13,7 @@ type Step struct {
 	Version  uint32 // that To found or left
 }
 
-// closesVersionCycle reports that the versions of k make a circle with the precedence id, and
+// closesVersionCycle reports that the versions of k make a cycle with the precedence id, and
 // gives their order up.
 func (s *orders) closesVersionCycle(k, id uint32, again *reordering) bool {
 	p := &s.partial
@@ -61,7 +61,7 @@ func (s *orders) closesVersionCycle(k, id uint32, again *reordering) bool {
 	return true
 }
 
-// versionCycleBy reports that the versions of a key make a circle with the write record id,
+// versionCycleBy reports that the versions of a key make a cycle with the write record id,
 // which has just replaced the version before.
 func (s *orders) versionCycleBy(id uint32) {
 	w := &s.writes[id]
@@ -84,7 +84,7 @@ type hop struct {
 	parent      int
 }
 
-// maxVersionCycle bounds the search for a circle.
+// maxVersionCycle bounds the search for a cycle.
 const maxVersionCycle = 1 << 12
 
 // versionPath is a way from one version of k on to another, nil if there is none.

@@ -202,7 +202,7 @@ func (s *orders) compareOn(id uint32) {
 	}
 }
 
-// leaveKeys takes the visits of n out; undone says that it does not count any more.
+// leaveKeys takes the visits of n out. undone says that n does not count any more: else it leaves memory.
 func (s *orders) leaveKeys(n uint32, undone bool) {
 	p := &s.partial
 	var keys []uint32

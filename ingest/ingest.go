@@ -3,6 +3,9 @@
 //
 // A source keeps no position of its own. The reader commits a chunk's cursor together with the
 // chunk's changes. So after a crash the source starts again exactly behind the committed part.
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package ingest
 
 import "context"

@@ -8,24 +8,24 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// alone is all that this package knows of an anomaly without a cycle. Its texts have blanks: see
-// there. $a and $b are the first and the last transaction of the witness.
+// alone is a row: all that this package knows of an anomaly without a cycle. Its texts have blanks, where
+// $a and $b stand for the first and the last transaction of the witness.
 type alone struct {
-	anomaly  string       // by this name; horizon if there is none
+	anomaly  string       // its name; "": it is told as a horizon finding
 	title    string       // "": the title of the name
 	kind     finding.Kind // "": a violation
 	weakest  []Level
-	class    class  // how grave it is beside cycles
+	class    class  // the class of cycles that is as severe
 	headline string // "": text
 	text     string
 	says     func(w *witness, a, b string) string // in place of text
 	rests    func(b *Basis, w *finding.Witness)   // nil: on its edges, choices, and reads of its key
 	oneKey   bool                                 // linearizability falls with it
-	value    bool                                 // another writer of its value takes it away
-	versions int                                  // so do other readers of its versions: of none, one or both
+	value    bool                                 // another writer of its value refutes the finding
+	versions int                                  // how many of its versions rest on who read them: none, one or both
 }
 
-// withoutCycle is the table of them. To add one: a kind in finding/kind.go, a row here, a rule in
+// withoutCycle is the table of these anomalies. To add one: a kind in finding/kind.go, a row here, a rule in
 // internal/verify, a page in docs/anomalies, and what finds it.
 var withoutCycle = map[finding.AnomalyKind]*alone{
 	finding.Internal: {

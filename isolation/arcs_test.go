@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/internal/external"
 )
 
-// TestArcGraph: which circles of labels are circles of a level's encoding, that the last edge
+// TestArcGraph: which cycles of labels are cycles of a level's encoding, that the last edge
 // closes: a way that leads around elsewhere is none, and ends the search.
 func TestArcGraph(t *testing.T) {
 	const ww, wr, rw, process = finding.WW, finding.WR, finding.RW, finding.Process
@@ -38,18 +38,18 @@ func TestArcGraph(t *testing.T) {
 		} {
 			got := w.graphOf(level).cycle(closing)
 			if (got != nil) != want {
-				t.Errorf("%s is a circle of %s: %v, want %v", c.name, level, got != nil, want)
+				t.Errorf("%s is a cycle of %s: %v, want %v", c.name, level, got != nil, want)
 			}
 			if got != nil && len(got) != len(c.labels) {
 				t.Errorf("%s has %d edges in %s, want %d", c.name, len(got), level, len(c.labels))
 			}
 		}
-		// A way into a circle of their own, which nothing leads out of.
+		// A way into a cycle of their own, which nothing leads out of.
 		n := len(c.labels)
 		w.Edges = append(w.Edges, finding.Dependency{From: n, To: n + 1, Label: wr},
 			finding.Dependency{From: n + 1, To: n + 2, Label: wr}, finding.Dependency{From: n + 2, To: n + 1, Label: wr})
 		if way, ok := w.graphOf(Level{Base: Serializable}).path(2*n, 0); ok {
-			t.Errorf("%s: a way of %d edges out of a circle", c.name, len(way))
+			t.Errorf("%s: a way of %d edges out of a cycle", c.name, len(way))
 		}
 		if way, ok := w.graphOf(Level{Base: Serializable}).path(2*n, 2*n); !ok || len(way) != 0 {
 			t.Errorf("%s: the way from a node to itself has %d edges, %v", c.name, len(way), ok)

@@ -104,14 +104,15 @@ var bases = [...]row{
 		name: "repeatable-read", implies: []Base{CursorStability},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, readers: ofItems,
 	},
-	// A transaction sees all that what it saw rests on, and loses no update. PL-2 without cycles of
-	// one anti-dependency (Adya, G-single). The order may go without some anti-dependencies.
+	// A transaction that reads from another one sees all that this one saw, and no update is lost.
+	// It is PL-2 without cycles of exactly one anti-dependency (Adya, G-single). So the order of a
+	// history may leave anti-dependencies out, where a cycle has two.
 	ConsistentView: {
 		name: "consistent-view", implies: []Base{Causal, CursorStability},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfAll,
 	},
-	// Those that write are serializable, and each of the others is together with them: two others
-	// need not agree on one order. PL-2 and no G-update (Adya).
+	// The transactions that write are serializable, and so are they together with each single
+	// reader. Two readers need not agree on one order. It is PL-2 without G-update (Adya).
 	UpdateSerializable: {
 		name: "update-serializable", implies: []Base{ConsistentView},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfReaders,

@@ -180,7 +180,7 @@ func losesUpdate(p *witness, labels []finding.Label) bool {
 	return labels[last] == finding.WW && readsAnother(p, p.Edges[last].To, p.Edges[last].Key)
 }
 
-// cycleTitle is the plain name of a cycle, where it has one.
+// cycleTitle is the plain name of a cycle, "" for a cycle without one.
 func cycleTitle(labels []finding.Label, name string) string {
 	c, f := classify(labels)
 	base := weakest(labels)[0].Base

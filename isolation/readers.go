@@ -63,14 +63,14 @@ func (b Base) Follows(t *event.Record, key string) bool {
 	return true
 }
 
-// sight holds the state of a key that one operation saw.
-type sight struct {
+// observation holds the state of a key that one operation saw.
+type observation struct {
 	nothing        bool
 	value, version string
 	elems          []string
 }
 
-func (s *sight) same(as *sight) bool {
+func (s *observation) same(as *observation) bool {
 	return s.nothing == as.nothing && s.value == as.value && s.version == as.version && slices.Equal(s.elems, as.elems)
 }
 
@@ -78,7 +78,7 @@ func (s *sight) same(as *sight) bool {
 // versions a cursor stood on is not known: one who saw both, or who says that it replaced another
 // one, is none.
 func updates(t *event.Record, key string) bool {
-	var seen *sight
+	var seen *observation
 	for i := range t.Ops {
 		o := &t.Ops[i]
 		x := seenOf(o, key)
@@ -103,19 +103,19 @@ func updates(t *event.Record, key string) bool {
 }
 
 // seenOf is the state of the key that o saw. nil: o did not read the key, or it is a set or a counter.
-func seenOf(o *event.RecordOp, key string) *sight {
+func seenOf(o *event.RecordOp, key string) *observation {
 	switch {
 	case o.Kind == event.Range:
 		for _, r := range o.Rows {
 			if r.Key == key {
-				return &sight{value: r.Value}
+				return &observation{value: r.Value}
 			}
 		}
 	case o.Key != key || o.Data == event.Set || o.Data == event.Counter:
 	case o.Kind == event.Read:
-		return &sight{nothing: o.Nothing(), value: o.Value, version: o.Version, elems: o.Elems}
+		return &observation{nothing: o.Nothing(), value: o.Value, version: o.Version, elems: o.Elems}
 	case o.Kind == event.CAS && o.Flags&event.Success != 0:
-		return &sight{nothing: o.Expected == "null", value: o.Expected, version: o.PrevVersion}
+		return &observation{nothing: o.Expected == "null", value: o.Expected, version: o.PrevVersion}
 	}
 	return nil
 }

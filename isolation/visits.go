@@ -40,7 +40,7 @@ func later(a, b *event.Record, label finding.Label, drift int64) bool {
 	return timed && a.End <= b.Start
 }
 
-// visitsBecause is the evidence for a step of a circle of versions, and for an edge that
+// visitsBecause is the evidence for a step of a cycle of versions, and for an edge that
 // the order of visits proves; "" for others.
 func visitsBecause(w *witness, e *finding.Dependency) string {
 	if w.Anomaly != finding.CyclicVersions && len(e.Past) != 1 {

@@ -35,7 +35,7 @@ type chain struct {
 	effects []effect
 	writer  map[string]int   // by value
 	readers map[string][]int // by value: who read and did not write
-	next    map[string]int   // by value: who replaced it
+	next    map[string]int   // by value: the step that replaced it
 	root    int              // the first writer, -1 if there is none
 }
 
@@ -183,7 +183,7 @@ func (c *chain) order() Verdict {
 		}
 	}
 	if placed != 0 {
-		return Fails // some hang together in a circle, or by nothing
+		return Fails // some hang together in a cycle, or by nothing
 	}
 	least := int64(math.MaxInt64)
 	for g := len(groups) - 1; g >= 0; g-- {

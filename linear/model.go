@@ -30,7 +30,7 @@ type Step struct {
 // Op is the work of one client between call and return, as one unit.
 type Op struct {
 	Call, Return int64
-	// Open: the client never heard of it. It takes effect at some time after its
+	// Open: the client never got the answer. The step takes effect at some time after its
 	// call, or never.
 	Open  bool
 	Steps []Step

@@ -30,7 +30,7 @@ func Check(ops []Op, budget int) Result {
 	return s.run(budget)
 }
 
-// event is a call or a return in the list of those that are left.
+// event is a call or a return, in the list of events that have no place yet.
 type event struct {
 	at         int64
 	op         int32

@@ -122,8 +122,8 @@ func TestFailures(t *testing.T) {
 			if got := count[event.Aborted] > 0; got != (f.do > 0) {
 				t.Errorf("outcomes %v", count)
 			}
-			// A session each for filling and running, and one for each that could not be used
-			// any more: it is opened by the next transaction, of which the last one has none.
+			// One session fills the tables and one runs. Each session that cannot be used any more
+			// is replaced when the next transaction begins. Behind the last transaction there is no next one.
 			dropped := count[event.Unknown]
 			if f.begin > 0 {
 				dropped += f.calls["begin"] / f.begin

@@ -15,7 +15,7 @@ type hashes struct {
 	slots []uint64
 }
 
-// find is the number of x, and whether it was known before.
+// find is the number of x. known says whether x had one before.
 func (s *hashes) find(x event.Hash) (number uint32, known bool) {
 	if 4*len(s.all) >= 3*len(s.slots) {
 		s.grow()

@@ -60,7 +60,7 @@ type member struct {
 type touch struct {
 	key   uint32
 	read  uint32   // index+1 of its read in numbers.Reads
-	wrote uint32   // the version that it wrote last; 0 for none
+	wrote uint32   // the version that the transaction wrote last; 0: it wrote none
 	own   []uint32 // of a list: all that it appended
 }
 

@@ -147,7 +147,7 @@ func (s *scheduler) attempt(t uint32) {
 	s.place(t)
 }
 
-// reading says whether all that t read is there. If not, t waits, or has no place any more.
+// reading says whether the order so far shows all that t read. If not, t waits, or it can have no place.
 func (s *scheduler) reading(t uint32) bool {
 	from, to := s.h.numbers.ReadsOf(t)
 	for i := from; i < to; i++ {

@@ -70,7 +70,7 @@ func (s *State) direct(t *Txn) {
 	}
 }
 
-// directFrom is of one writer, which t read the key of first.
+// directFrom derives the edges for one writer, from which t read the key first.
 func (s *State) directFrom(t *Txn, w, first, key uint32) {
 	budget := 4 * len(t.Reads)
 	for id := s.txns[w].entries; id != 0; id = s.entries[id].nextOfTxn {
@@ -109,7 +109,7 @@ func (s *State) directByReads(t, w, first, key, rest uint32, reads []Read) {
 func (s *State) directOne(t, w, first, key uint32, r *Read) {
 	other := key != noKey && key != r.Key
 	if r.Writer == w || r.Writer == t || r.First == first && !other {
-		return // the read itself shows which came first
+		return // one operation of t saw both, and shows which came first
 	}
 	rule := Atomic
 	if first < r.Last || first == r.Last && other {
@@ -134,7 +134,7 @@ func (s *State) indirect(t, session uint32, reads []Read) {
 			col := &s.columns[c]
 			seen, upTo := of(theirs, col.chain), of(mine, col.chain)
 			if col.lastPos <= seen || upTo <= seen {
-				continue // its part in t's past is in the writer's past too
+				continue // what t has of this chain in its past, the writer has in its past too
 			}
 			id := col.last
 			if col.lastPos > upTo {

@@ -103,7 +103,7 @@ func (d *direct) from(t uint32, first *Read, reads []Read) {
 func (d *direct) edge(t uint32, first, r *Read) {
 	other := first.Key != r.Key
 	if r.Writer == first.Writer || r.Writer == t || r.First == first.First && !other {
-		return // the read itself shows which came first
+		return // one operation of t saw both, and shows which came first
 	}
 	rule := Atomic
 	if first.First < r.Last || first.First == r.Last && other {
@@ -135,7 +135,7 @@ func (d *direct) bySessions() {
 			}
 		}
 		if x.Open {
-			continue // nobody comes behind it
+			continue // no transaction of its session is known to follow it
 		}
 		for _, k := range d.writes(t) {
 			latest[k] = write{x.Session, t}

@@ -125,7 +125,7 @@ func (h *History) decide(v *Verdicts, upTo Rule, session bool) {
 type run struct {
 	*History
 	session bool     // follow session order
-	state   *State   // nil: only their order is asked for
+	state   *State   // nil: only an order of the transactions is asked for
 	place   []uint32 // by transaction: when it was taken in, from 1; 0 before
 	order   []uint32 // by place
 	cyclic  bool     // reads and session order have a cycle

@@ -27,7 +27,7 @@ type Read struct {
 // Problem is a graph and the units that are to be ordered, by key.
 type Problem struct {
 	Nodes int
-	// Edges are known. Those that link a line of nodes, say a session, come first in
+	// Edges are the known edges. Edges that link a line of nodes, say a session, come first in
 	// the list if they are to be followed first: see Tracks.
 	Edges []Edge
 	// Lines says how many of the first edges link lines, in which a node has at most one
@@ -47,7 +47,7 @@ type Problem struct {
 	// Guess says that no core is wanted where there is no order.
 	Guess bool
 
-	early bool // the search looks ahead from the beginning: for tests
+	early bool // for tests: the search looks ahead from the beginning
 }
 
 // DefaultBudget is 10 to 20 seconds of search.

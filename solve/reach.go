@@ -14,7 +14,7 @@ type reachable struct {
 	steps   int64
 }
 
-// reachEdge is an edge that made its tail reach more.
+// reachEdge is an edge through which its tail reaches nodes that it did not reach before.
 type reachEdge struct {
 	from   Node
 	to     Node
@@ -27,7 +27,7 @@ type reaching struct {
 	words uint64
 }
 
-// mark is a state to come back to.
+// mark is a state of reach that the search can come back to.
 type mark struct{ edges, undo int }
 
 func newReachable(n int) *reachable {

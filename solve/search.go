@@ -58,7 +58,7 @@ type search struct {
 	looks     int64 // at pairs and links that may be passed over: eight are a step
 	final     int32 // the clause that is false at level 0
 
-	ahead   *foresight  // nil until the search looks ahead
+	ahead   *foresight  // nil: the search does not look ahead so far
 	early   bool        // it does from the beginning
 	mayRead *candidates // nil without open reads
 	settled func(u int32, j int) (own, why int32)

@@ -6,6 +6,9 @@
 // holds after a power cut. Without it the store syncs every second. A power cut may then lose
 // the last commits. It may also lose one before others that survived: [Open] detects that, and
 // fails with [ErrHole].
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package store
 
 import (

@@ -35,8 +35,8 @@ func (s *search) asksLess(at int) bool { return s.less != nil && s.less[at] }
 // mayRead says whether one that asked for less may have read what it did, at the end of the order.
 func (s *search) mayRead(at int) bool {
 	committed := s.readsCommitted(at)
-	for i := range s.p.sights[at] {
-		if !s.mayShow(at, &s.p.sights[at][i], committed) {
+	for i := range s.p.observations[at] {
+		if !s.mayShow(at, &s.p.observations[at][i], committed) {
 			return false
 		}
 	}

@@ -2,7 +2,7 @@ package trial
 
 import "slices"
 
-// budgets are in steps: a transaction that is tried at a place, a state that is looked at.
+// The budgets count steps. A step tries one transaction at one place, or looks at one state.
 // Deciding takes some 50 ns a step of small histories.
 const (
 	budget    = 400_000   // of a whole history
@@ -67,7 +67,7 @@ func (h *History) around(c int32) []bool {
 	in, n := make([]bool, len(h.txns)), 0
 	for i := range h.txns {
 		t := &h.txns[i]
-		for _, s := range t.sights {
+		for _, s := range t.observations {
 			in[i] = in[i] || s.cell == c
 		}
 		for _, w := range t.writes {

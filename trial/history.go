@@ -26,7 +26,7 @@ type History struct {
 
 // cell is a place with what it holds, and who changes it.
 type cell struct {
-	name    string // of its key
+	name    string // the name of the cell's key
 	elem    string // of a set, with its text
 	kind    kind
 	values  map[string]int32 // of a register's, from 1; 0 is nothing
@@ -45,11 +45,11 @@ const (
 
 // txn is a transaction that may have committed.
 type txn struct {
-	maybe  bool // it need not have taken effect
-	ends   bool // its outcome is known, so that others follow from its end
-	sights []sight
-	writes []write
-	passed []write // what it wrote over itself, of registers
+	maybe        bool // it need not have taken effect
+	ends         bool // its outcome is known, so that others follow from its end
+	observations []observation
+	writes       []write
+	passed       []write // what it wrote over itself, of registers
 	// wrong says that it does not read what it wrote, which is against all levels from
 	// monotonic atomic view on.
 	wrong      bool
@@ -60,8 +60,8 @@ type txn struct {
 	start, end int64
 }
 
-// sight is an operation's view of a cell, as others left it.
-type sight struct {
+// observation is an operation's view of a cell, as others left it.
+type observation struct {
 	op, cell int32
 	how      how
 	value    int32   // of a register
@@ -77,7 +77,7 @@ type how uint8
 
 const (
 	showed  how = iota
-	another     // any other than the value
+	another     // any value but this one
 	showedList
 	showedSum
 	misread // a list, otherwise than the transaction had written it: only who appended the others is known
@@ -319,8 +319,8 @@ func (r *reading) write(w write) bool {
 			r.t.writes[i] = w
 		}
 	}
-	for i := range r.t.sights {
-		if s := &r.t.sights[i]; s.cell == w.cell {
+	for i := range r.t.observations {
+		if s := &r.t.observations[i]; s.cell == w.cell {
 			s.over = s.first
 		}
 	}
@@ -328,7 +328,7 @@ func (r *reading) write(w write) bool {
 }
 
 // see takes the view of a register or an element, unless the transaction wrote it itself.
-func (r *reading) see(s sight) {
+func (r *reading) see(s observation) {
 	if s.how == showed && s.value == 0 && r.silent {
 		return
 	}
@@ -342,9 +342,9 @@ func (r *reading) see(s sight) {
 	r.add(s)
 }
 
-func (r *reading) add(s sight) {
-	s.first = !slices.ContainsFunc(r.t.sights, func(x sight) bool { return x.cell == s.cell && x.how != another })
-	r.t.sights = append(r.t.sights, s)
+func (r *reading) add(s observation) {
+	s.first = !slices.ContainsFunc(r.t.observations, func(x observation) bool { return x.cell == s.cell && x.how != another })
+	r.t.observations = append(r.t.observations, s)
 }
 
 func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
@@ -356,7 +356,7 @@ func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
 		return r.h.value(c, text)
 	}
 	if o.Flags&event.Success != 0 {
-		r.see(sight{op: at, cell: c, value: valueOf(o.Expected)})
+		r.see(observation{op: at, cell: c, value: valueOf(o.Expected)})
 		w := write{cell: c, value: r.h.value(c, o.Value)}
 		return r.tell(&w, o) && r.write(w)
 	}
@@ -364,10 +364,10 @@ func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
 		return false
 	}
 	if o.Seen != "" {
-		r.see(sight{op: at, cell: c, value: valueOf(o.Seen)})
+		r.see(observation{op: at, cell: c, value: valueOf(o.Seen)})
 	}
 	if expected := valueOf(o.Expected); expected != 0 || !r.silent {
-		r.see(sight{op: at, cell: c, how: another, value: expected})
+		r.see(observation{op: at, cell: c, how: another, value: expected})
 	}
 	return true
 }
@@ -380,9 +380,9 @@ func (r *reading) scanRange(at int32, o *event.RecordOp) {
 		}
 		i := slices.IndexFunc(o.Rows, func(row event.RecordRow) bool { return row.Key == x.name })
 		if i >= 0 {
-			r.see(sight{op: at, cell: int32(c), value: r.h.value(int32(c), o.Rows[i].Value)})
+			r.see(observation{op: at, cell: int32(c), value: r.h.value(int32(c), o.Rows[i].Value)})
 		} else if covers(o, x.name) {
-			r.see(sight{op: at, cell: int32(c)})
+			r.see(observation{op: at, cell: int32(c)})
 		}
 	}
 }
@@ -409,7 +409,7 @@ func (r *reading) read(at int32, o *event.RecordOp) bool {
 	case element:
 		for c := range h.cells {
 			if x := &h.cells[c]; x.kind == element && x.name == o.Key {
-				s := sight{op: at, cell: int32(c)}
+				s := observation{op: at, cell: int32(c)}
 				if slices.Contains(o.Elems, x.elem) {
 					s.value = 1
 				}
@@ -425,7 +425,7 @@ func (r *reading) read(at int32, o *event.RecordOp) bool {
 		if !nothing {
 			n, ok = amount(o.Value, 0)
 		}
-		s := sight{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc}
+		s := observation{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc}
 		if w, own := r.local[c]; own && o.Version != "" {
 			ok = ok && h.cells[c].told[o.Version] == w.version
 		} else if s.told = h.cells[c].told[o.Version]; s.told == 0 && o.Version != "" {
@@ -437,7 +437,7 @@ func (r *reading) read(at int32, o *event.RecordOp) bool {
 		r.readList(at, o)
 	default:
 		c := h.cellOf(o.Key, "", register)
-		s := sight{op: at, cell: c, told: h.cells[c].told[o.Version]}
+		s := observation{op: at, cell: c, told: h.cells[c].told[o.Version]}
 		if !nothing {
 			s.value = h.value(c, o.Value)
 		}
@@ -466,14 +466,14 @@ func (r *reading) readList(at int32, o *event.RecordOp) {
 		r.others(at, c, elems)
 		return
 	}
-	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n], own: own})
+	r.add(observation{op: at, cell: c, how: showedList, elems: elems[:n], own: own})
 }
 
 // others notes what a list shows that was misread: that those who appended the other
 // elements came before is all that follows.
 func (r *reading) others(at, c int32, elems []int32) {
 	elems = slices.DeleteFunc(elems, func(e int32) bool { return slices.Contains(r.mine[c], e) })
-	r.t.sights = append(r.t.sights, sight{op: at, cell: c, how: misread, elems: elems})
+	r.t.observations = append(r.t.observations, observation{op: at, cell: c, how: misread, elems: elems})
 }
 
 // amount is the integer that an operation adds or shows.

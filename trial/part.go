@@ -4,15 +4,15 @@ import "slices"
 
 // part is some of the transactions of a history, with what counts there of what they read.
 type part struct {
-	h       *History
-	of      []int32   // which transactions, ascending
-	sights  [][]sight // by place in of
-	readers [][]int32 // by cell: places in of
-	silent  []Silent  // reads that do not count, since what they can be of is not all here
-	writers []int32   // by cell: how many of of change it
-	begins  []bool    // by cell, nil for none: who inserts there may begin another row
-	told    bool      // versions count
-	asAsked bool      // each transaction is judged by no more than it asked for
+	h            *History
+	of           []int32         // which transactions, ascending
+	observations [][]observation // by place in of
+	readers      [][]int32       // by cell: places in of
+	silent       []Silent        // reads that do not count, since what they can be of is not all here
+	writers      []int32         // by cell: how many of of change it
+	begins       []bool          // by cell, nil for none: who inserts there may begin another row
+	told         bool            // versions count
+	asAsked      bool            // each transaction is judged by no more than it asked for
 }
 
 // whole is all of the history; what nobody left counts there too.
@@ -31,15 +31,15 @@ func (h *History) part(in []bool, base Base) *part {
 	}
 	for at, i := range p.of {
 		t := &h.txns[i]
-		var kept []sight
+		var kept []observation
 		open := map[int32]bool{} // cells
-		for _, s := range t.sights {
+		for _, s := range t.observations {
 			if in != nil && (h.asksLess(i, base) || !h.named(&s) || !h.tells(&s, i, in)) {
 				open[s.cell] = true
 				p.silence(int(i), s.cell)
 			}
 		}
-		for _, s := range t.sights {
+		for _, s := range t.observations {
 			if open[s.cell] {
 				continue
 			}
@@ -54,7 +54,7 @@ func (h *History) part(in []bool, base Base) *part {
 				p.readers[s.cell] = append(p.readers[s.cell], int32(at))
 			}
 		}
-		p.sights = append(p.sights, kept)
+		p.observations = append(p.observations, kept)
 		for _, w := range t.writes {
 			p.writers[w.cell]++
 		}
@@ -98,8 +98,8 @@ func (p *part) silence(i int, c int32) {
 	}
 }
 
-// tells says whether the sight of transaction i counts in a part.
-func (h *History) tells(s *sight, i int32, in []bool) bool {
+// tells says whether the observation of transaction i counts in a part.
+func (h *History) tells(s *observation, i int32, in []bool) bool {
 	if h.counts != nil && (s.how == another || !h.counts(int(i), h.cells[s.cell].name)) {
 		return false
 	}
@@ -109,9 +109,9 @@ func (h *History) tells(s *sight, i int32, in []bool) bool {
 	return s.how == misread || h.decided(s, i, in)
 }
 
-// appendedOutside says whether an element that the sight shows was appended in the part, and by
+// appendedOutside says whether an element that the observation shows was appended in the part, and by
 // others too, as by a client that tried again. It is not known whose append is shown.
-func (h *History) appendedOutside(s *sight, in []bool) bool {
+func (h *History) appendedOutside(s *observation, in []bool) bool {
 	inside, outside := map[int32]bool{}, map[int32]bool{}
 	for _, i := range h.cells[s.cell].writers {
 		of := outside
@@ -129,9 +129,9 @@ func (h *History) appendedOutside(s *sight, in []bool) bool {
 	return slices.ContainsFunc(s.elems, func(e int32) bool { return inside[e] && outside[e] })
 }
 
-// decided says whether all possible sources of transaction i's sight are in the part. A value
+// decided says whether all possible sources of transaction i's observation are in the part. A value
 // without a writer is told elsewhere. One that others wrote, and wrote over, is told here.
-func (h *History) decided(s *sight, i int32, in []bool) bool {
+func (h *History) decided(s *observation, i int32, in []bool) bool {
 	some := false
 	for _, w := range h.cells[s.cell].writers {
 		if w == i {

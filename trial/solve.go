@@ -5,7 +5,7 @@ type Verdict uint8
 
 const (
 	Unknown    Verdict = iota // the budget was not enough
-	Possible                  // an order explains all
+	Possible                  // some order explains all reads
 	Impossible                // none does
 	// AsAsked: an order explains what was promised at the level to those that asked for it, or for
 	// nothing. The others saw what was committed, if they asked for that.
@@ -19,7 +19,7 @@ const maxPasts = 64
 type search struct {
 	p      *part
 	level  Level
-	budget int // steps that are left
+	budget int // how many steps are left
 
 	placed []bool
 	order  []int32 // places in part.of
@@ -189,8 +189,8 @@ func (c *contents) upTo(place int32) version {
 	return version{at: -1}
 }
 
-// shows says whether the sight is of this version.
-func (c *contents) shows(x *sight, v version) bool {
+// shows says whether the observation is of this version.
+func (c *contents) shows(x *observation, v version) bool {
 	switch x.how {
 	case showed:
 		if x.told != 0 {

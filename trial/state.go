@@ -43,10 +43,10 @@ func (s *search) earliest(at int) int32 {
 }
 
 func (s *search) readsState(at int, q int32) bool {
-	sights := s.p.sights[at]
-	for i := range sights {
-		c := &s.cells[sights[i].cell]
-		if !c.shows(&sights[i], c.upTo(q)) {
+	observations := s.p.observations[at]
+	for i := range observations {
+		c := &s.cells[observations[i].cell]
+		if !c.shows(&observations[i], c.upTo(q)) {
 			return false
 		}
 	}
@@ -88,8 +88,8 @@ func (s *search) dead(t *txn) bool {
 			if s.placed[r] || s.txn(int(r)).maybe || s.asksLess(int(r)) {
 				continue
 			}
-			for i := range s.p.sights[r] {
-				if x := &s.p.sights[r][i]; x.cell == w.cell && s.gone(c, x) {
+			for i := range s.p.observations[r] {
+				if x := &s.p.observations[r][i]; x.cell == w.cell && s.gone(c, x) {
 					return true
 				}
 			}
@@ -98,8 +98,8 @@ func (s *search) dead(t *txn) bool {
 	return false
 }
 
-// gone says whether what the sight shows was there and is not there any more.
-func (s *search) gone(c *contents, x *sight) bool {
+// gone says whether what the observation shows was there and is not there any more.
+func (s *search) gone(c *contents, x *observation) bool {
 	switch x.how {
 	case showedList:
 		if n := len(c.elems); len(x.elems) < n {
@@ -115,7 +115,7 @@ func (s *search) gone(c *contents, x *sight) bool {
 		if n == 0 || c.versions[n-1].value == x.value || x.told != 0 {
 			return false
 		}
-		if x.value == 0 { // as at first
+		if x.value == 0 { // the cell is as it was before all transactions
 			return !s.comesBack(x)
 		}
 		for _, v := range c.versions[:n-1] {
@@ -127,8 +127,8 @@ func (s *search) gone(c *contents, x *sight) bool {
 	return false
 }
 
-// comesBack says whether one that is not placed leaves what the sight shows.
-func (s *search) comesBack(x *sight) bool {
+// comesBack says whether one that is not placed leaves what the observation shows.
+func (s *search) comesBack(x *observation) bool {
 	for _, i := range s.p.h.cells[x.cell].writers {
 		for _, w := range s.p.h.txns[i].writes {
 			if w.cell == x.cell && w.value == x.value && !s.isPlaced(i) {

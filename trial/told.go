@@ -129,9 +129,9 @@ func (c *contents) below(number int64) bool {
 	return true
 }
 
-// named says whether the value of a sight that counts in a part names the writer of its version.
+// named says whether the value of an observation that counts in a part names the writer of its version.
 // Where versions are told, values may be told in part, and repeat.
-func (h *History) named(s *sight) bool {
+func (h *History) named(s *observation) bool {
 	x := &h.cells[s.cell]
 	switch {
 	case s.how == showed && s.value == 0:

@@ -10,8 +10,8 @@ func (s *search) putVersions(at int) bool {
 			return false
 		}
 	} else if s.level.Base <= readCommitted {
-		for i := range s.p.sights[at] {
-			if !s.mayShow(at, &s.p.sights[at][i], s.level.Base == readCommitted) {
+		for i := range s.p.observations[at] {
+			if !s.mayShow(at, &s.p.observations[at][i], s.level.Base == readCommitted) {
 				return false
 			}
 		}
@@ -30,12 +30,12 @@ func (s *search) putVersions(at int) bool {
 		s.pasts = append(s.pasts[:len(s.order)], behind)
 		return s.put(at)
 	}
-	return s.choose(at, behind, make([]int32, 0, len(s.p.sights[at])))
+	return s.choose(at, behind, make([]int32, 0, len(s.p.observations[at])))
 }
 
 // mayShow is for read committed, where each read stands for itself, and for read uncommitted,
 // where only what is written over counts.
-func (s *search) mayShow(at int, x *sight, committed bool) bool {
+func (s *search) mayShow(at int, x *observation, committed bool) bool {
 	switch {
 	case x.how == misread:
 		elems := s.cells[x.cell].elems
@@ -53,8 +53,8 @@ func (s *search) mayShow(at int, x *sight, committed bool) bool {
 // anyLeftOut says whether a read shows what one left that is not placed.
 func (s *search) anyLeftOut() bool {
 	for _, at := range s.order {
-		for i := range s.p.sights[at] {
-			if s.showsLeftOut(&s.p.sights[at][i]) {
+		for i := range s.p.observations[at] {
+			if s.showsLeftOut(&s.p.observations[at][i]) {
 				return true
 			}
 		}
@@ -62,9 +62,9 @@ func (s *search) anyLeftOut() bool {
 	return false
 }
 
-// showsLeftOut says whether the sight shows a write of an unplaced transaction that may not
+// showsLeftOut says whether the observation shows a write of an unplaced transaction that may not
 // have taken effect, and nobody else left it.
-func (s *search) showsLeftOut(x *sight) bool {
+func (s *search) showsLeftOut(x *observation) bool {
 	shown := x.elems
 	switch {
 	case x.how == showed && x.value != 0:
@@ -99,8 +99,8 @@ func (t *txn) passes(cell, value int32) bool {
 	return slices.ContainsFunc(t.passed, func(w write) bool { return w.cell == cell && w.value == value })
 }
 
-// anotherLeaves says whether another transaction of the part leaves what the sight shows.
-func (s *search) anotherLeaves(reader int, x *sight) bool {
+// anotherLeaves says whether another transaction of the part leaves what the observation shows.
+func (s *search) anotherLeaves(reader int, x *observation) bool {
 	if x.how == another || x.value == 0 {
 		return true
 	}
@@ -120,8 +120,8 @@ func (s *search) anotherLeaves(reader int, x *sight) bool {
 // choose takes a version for each of the transaction's reads, and places it when all have
 // one and none misses anything of its past.
 func (s *search) choose(at int, behind uint64, of []int32) bool {
-	sights := s.p.sights[at]
-	if len(of) == len(sights) {
+	observations := s.p.observations[at]
+	if len(of) == len(observations) {
 		s.budget--
 		past, ok := s.pastOf(at, behind, of)
 		if !ok || s.budget <= 0 {
@@ -130,7 +130,7 @@ func (s *search) choose(at int, behind uint64, of []int32) bool {
 		s.pasts = append(s.pasts[:len(s.order)], past)
 		return s.put(at)
 	}
-	x := &sights[len(of)]
+	x := &observations[len(of)]
 	c := &s.cells[x.cell]
 	for i := len(c.versions) - 1; i >= 0; i-- { // the latest first: it misses least
 		if v := c.versions[i]; c.shows(x, v) && s.choose(at, behind, append(of, v.at)) {
@@ -142,7 +142,7 @@ func (s *search) choose(at int, behind uint64, of []int32) bool {
 
 // from are the places of those whose version the read shows: of a list or counter, of all up
 // to it.
-func (s *search) from(x *sight, of int32) (places uint64) {
+func (s *search) from(x *observation, of int32) (places uint64) {
 	for _, v := range s.cells[x.cell].versions {
 		if v.at == of || v.at < of && (x.how == showedList || x.how == showedSum) {
 			places |= 1 << v.at
@@ -151,13 +151,13 @@ func (s *search) from(x *sight, of int32) (places uint64) {
 	return places
 }
 
-// pastOf is the past of the transaction, whose reads are of these versions. ok is false if one
+// pastOf is the past of the transaction where its reads are of these versions. ok is false if one
 // of them misses a write of the past (Biswas and Enea, figures 2a to 2c).
 func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool) {
-	sights := s.p.sights[at]
+	observations := s.p.observations[at]
 	past = behind
-	for i := range sights {
-		past |= s.from(&sights[i], of[i])
+	for i := range observations {
+		past |= s.from(&observations[i], of[i])
 	}
 	if s.level.Base == causal {
 		for p := range s.order {
@@ -166,15 +166,15 @@ func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool
 			}
 		}
 	}
-	for i := range sights {
-		x, seen := &sights[i], past
+	for i := range observations {
+		x, seen := &observations[i], past
 		if s.asksLess(at) {
 			break // it may miss something
 		}
 		if s.level.Base == monotonicAtomicView {
 			seen = 0
-			for j := range sights {
-				if y := &sights[j]; y.op < x.op || y.op == x.op && j != i { // what one scan shows is read all at once
+			for j := range observations {
+				if y := &observations[j]; y.op < x.op || y.op == x.op && j != i { // what one scan shows is read all at once
 					seen |= s.from(y, of[j])
 				}
 			}
@@ -196,8 +196,8 @@ func (s *search) listsGrow() bool {
 		if !s.placed[at] {
 			continue
 		}
-		for i := range s.p.sights[at] {
-			x := &s.p.sights[at][i]
+		for i := range s.p.observations[at] {
+			x := &s.p.observations[at][i]
 			if x.how != showedList || !x.first {
 				continue
 			}

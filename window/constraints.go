@@ -16,9 +16,9 @@ type ordering uint8
 
 const (
 	unasked   ordering = iota // not decided so far
-	beyond                    // not decided within the budget, or not by chains
+	beyond                    // not decided: the search ran out of its budget, or the versions are not chains
 	orderable                 // some order of all unordered keys satisfies the level
-	opposed                   // no order does: reported
+	opposed                   // no order satisfies it: a finding is told
 )
 
 // orderBlind decides at the end of the input whether the keys whose order nobody
@@ -60,7 +60,7 @@ func (o *core) anyUnordered() (any bool) {
 	return any
 }
 
-// aloneOrdered gives each view that asks for an order of the writers one of its own.
+// aloneOrdered looks for an order of the writers in each view by itself.
 func (o *core) aloneOrdered() {
 	views := incremental.Views(0)
 	for i := range o.views {
@@ -97,8 +97,8 @@ func (o *core) needsOrder(i int) bool {
 	return l.Underlying().Chooses()
 }
 
-// orders says whether the i-th view is one to find an order in: one that needs it
-// and is not violated already.
+// orders says whether an order is looked for in the i-th view: it needs one, and is not violated
+// already.
 func (s *reports) orders(i int) bool {
 	return s.needsOrder(i) && !refuted(s.verdicts.certain, s.views[i])
 }
@@ -229,21 +229,21 @@ type constraints struct {
 	nodes   []uint32      // of the view, by node of the problem
 	at      []int32       // node of the problem, by node of the view
 	chains  []infer.Chain // by unit
-	held    held[uint32]  // what they list
+	held    held[uint32]  // the memory of the chains' lists
 	readers held[solve.Node]
 	some    []solve.Node    // scratch
 	reads   []duplicateRead // by read of the problem
 	// candidates are the possible writers of all reads together.
 	candidates int
 	missed     []missed
-	relaxed    bool     // what is set aside is left out
-	setAside   bool     // an edge was set aside, and not reported
-	assumed    int      // the last edges of the problem, which are not known
+	relaxed    bool     // versions that are set aside are left out
+	setAside   bool     // an edge was set aside, and no finding tells it
+	assumed    int      // how many of the problem's last edges are guesses
 	unchained  []uint32 // keys whose versions are not chains
 	duplicates bool     // there are reads of repeated values, or writers of such
-	unread     bool     // one of them has no writer among the nodes
-	// rows: of a key where a row is not its key, writers are not to overlap here, which they may.
-	// An order is one all the same; that there is none says nothing.
+	unread     bool     // a read of a repeated value has no writer among the nodes
+	// rows says that a key may have held several rows. Its writers must not overlap here, though writers of two
+	// rows may. So an order that is found is right, and the lack of one shows nothing.
 	rows bool
 	// past is the node of the frozen commits, behind the others. The next one is the node of
 	// the frozen begins. 0 stands for no node.
@@ -311,7 +311,7 @@ func roomFor[T any](s []T, n int) []T {
 // held are short lists, which take their memory together.
 type held[T any] struct{ free []T }
 
-// keep copies the list.
+// keep copies the list into the common memory.
 func (h *held[T]) keep(list []T) []T {
 	n := len(list)
 	if n > len(h.free) {
@@ -376,7 +376,7 @@ func (o *choices) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 	return c
 }
 
-// missInitial adds that who saw no value of the key comes before all its writers.
+// missInitial adds the edges from each reader that found nothing in the key to all writers of the key.
 func (o *choices) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
 	for _, r := range o.infer.InitialReaders(nil, key) {
 		if o.askedUnder(r, o.views[i]) {

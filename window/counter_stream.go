@@ -32,7 +32,7 @@ type counting struct {
 	at    map[event.Hash]int32 // index into Keys
 	uses  []streamUse          // scratch
 	round uint64               // grows with each transaction
-	void  bool                 // a counter was given up: totals may rest on it
+	void  bool                 // a counter was given up since the totals were checked: they may include it
 }
 
 // maxCounters and maxGroups bound what is followed. Others stay undecided, as the level's
@@ -98,7 +98,7 @@ type counterGroup struct {
 	Total    int64
 	Record   []byte // of the first reader
 	Told     []string
-	Void     bool // something else than amounts between them was added
+	Void     bool // a transaction changed their total, so that it is not the same in all reads
 }
 
 // streamUse is the effect of the transaction in work on one counter.
@@ -451,7 +451,7 @@ func (s *sums) recheckGroups() {
 	}
 }
 
-// takeBackCounters withdraws findings.
+// takeBackCounters withdraws these findings about counters.
 func (s *sums) takeBackCounters(ids []string) {
 	for _, id := range ids {
 		if f := s.reports.open.ids[id]; f != nil {

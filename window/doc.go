@@ -10,4 +10,7 @@
 // settled when its end plus the window is behind the watermark. Settled transactions retire
 // from the low end of every level's order. docs/proofs.md proves what may be forgotten then
 // (the window theorem).
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package window

@@ -36,9 +36,9 @@ type frozenRun struct {
 	news    map[uint32]lastFrozen
 	misfits []uint32 // transactions
 	timed   bool
-	freezes bool             // what is run freezes then
-	ahead   bool             // most of what is run lives on: who wrote what it read may come before it freezes
-	lows    map[uint32]int64 // by node: what the frozen order raises its bound to
+	freezes bool             // the nodes of the run freeze behind it
+	ahead   bool             // most nodes of the run stay live: the writer of a value that they read may still come
+	lows    map[uint32]int64 // by node: the lower bound in time that the frozen order gives it
 	// missed says that somebody behind what was run read a version that was replaced
 	// there: a misfit to come.
 	missed bool
@@ -84,7 +84,7 @@ func (o *choices) knowsFrozen(i int, k uint32) bool {
 	return !x.empty()
 }
 
-// empty says whether nothing is known.
+// empty says whether nothing is known of the key.
 func (x *lastFrozen) empty() bool { return x.key == 0 && x.met.key == 0 }
 
 func (o *choices) setFrozen(i int, k uint32, x lastFrozen) {
@@ -95,7 +95,7 @@ func (o *choices) setFrozen(i int, k uint32, x lastFrozen) {
 	(*f)[k] = x
 }
 
-// run takes the nodes in, in their order.
+// run goes through the nodes in their order, and notes what each reads and leaves.
 func (r *frozenRun) run(nodes []uint32) {
 	for _, n := range nodes {
 		t := uint32(r.m.graph.VertexOf(r.view, n))
@@ -190,7 +190,7 @@ func (r *frozenRun) keep() {
 // as long as it once was large.
 const maxSpareNews = 4096
 
-// drop ends the run: the next one takes its memory over.
+// drop ends the run. The next run uses its memory.
 func (r *frozenRun) drop() {
 	if len(r.news) <= maxSpareNews {
 		clear(r.news)

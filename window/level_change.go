@@ -25,8 +25,8 @@ type begun struct {
 	Tick, Reached int64
 	// Latest is the generation of the transaction that had come last.
 	Latest uint32
-	// Partly says that not all that came before is known as it would have been: the
-	// level is never said to hold.
+	// Partly says that the level knows less of the earlier transactions than it would have known
+	// from the beginning on. So it is never ok.
 	Partly bool
 	// Horizon and Undecided count what Counters does, as far as only levels are
 	// concerned that began later.
@@ -135,8 +135,7 @@ func (m *Machine) changeLevels() {
 	m.infer.SetOptions(m.saturated.inferOptions())
 }
 
-// reached is the end of the latest pane that anything has come into: nothing that has
-// come ended later.
+// reached is the end of the latest pane that has a record. No record so far ended later.
 func (s *reports) reached() int64 {
 	at := int64(math.MinInt64)
 	for _, list := range [][]*Pane{s.panes.list, s.panes.closed} {
@@ -184,7 +183,7 @@ func (m *Machine) changeViews(was []begun) {
 		}
 	}
 	m.choices.orderings = nil
-	gone := slices.Clone(m.graph.ChangeLevels(t.turn(), m.reports.pastStart(), m.placeOf))
+	gone := slices.Clone(m.graph.ChangeLevels(t.inOrders(), m.reports.pastStart(), m.placeOf))
 	m.setViews(m.cfg.Levels)
 	m.levelChanges.changes = append(m.levelChanges.changes, t)
 	m.saturated.changeLevels()
@@ -205,15 +204,16 @@ func (m *Machine) changeViews(was []begun) {
 	m.release(gone)
 }
 
-// turn is the change as the orders know it.
-func (t *levelChange) turn() *incremental.LevelChange {
+// inOrders is the change as the orders know it.
+func (t *levelChange) inOrders() *incremental.LevelChange {
 	x := incremental.LevelChange{From: t.from}
 	x.Before, _ = views(t.before)
 	x.After, _ = views(t.after)
 	return &x
 }
 
-// origin is how the order of a level begins.
+// origin says how the order of a new level begins: kept, as a copy, or with all earlier
+// transactions frozen.
 func (s *reports) origin(l isolation.Level) incremental.Origin {
 	if i := slices.Index(s.views, l); i >= 0 {
 		return incremental.Origin{View: i}

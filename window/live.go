@@ -80,11 +80,10 @@ func (o *choices) adoptOf(i int, c *constraints, p *solve.Problem) bool {
 // more than freeze, since transactions that overlap in time may have come in another order.
 func lookedAt(due int) int { return due + max(due/4, 512) }
 
-// live are the constraints of the first live nodes of the i-th view. The last edges are
-// assumed. Some follow because other nodes come behind the first of these, up to until. Others
-// come from the frozen part. live is nil where versions are not chains. A read of a repeated
-// value is included if a writer of it is among the nodes. If all has to be known, all its
-// writers must be.
+// live returns the constraints of the first live nodes of the i-th view. Their last edges are
+// assumed. Some hold because the nodes up to until come before the others, and some because of the
+// frozen part. live returns nil where versions are not chains. A read of a repeated value is included if
+// a writer of it is among the nodes. With known, all of its writers have to be.
 func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *constraints {
 	c := o.graphOf(i, nodes, relaxed)
 	var txns []uint32

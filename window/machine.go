@@ -89,7 +89,7 @@ type Machine struct {
 	tried []isolation.Level
 	// triedAsked are those at which one was found where some asked for less.
 	triedAsked []isolation.Level
-	missing    int64 // how many records were known to be so when absence was last doubted
+	missing    int64 // how many records were known to be so when retractAbsence last looked
 
 	// Scratch.
 	pinned    []uint32

@@ -28,7 +28,7 @@ func (m *Machine) retractAbsence() {
 		return
 	}
 	m.missing = missing
-	doubtful := func(f *finding.Finding) bool {
+	mayFall := func(f *finding.Finding) bool {
 		return f.Certain && f.State != finding.Withdrawn && f.Kind == finding.KindViolation && slices.Contains(f.RestsOn, restsOnAbsence) &&
 			(m.cfg.Unbounded || m.reports.waiting.index(f.ID) >= 0)
 	}
@@ -36,7 +36,7 @@ func (m *Machine) retractAbsence() {
 		if f.closed {
 			continue
 		}
-		if doubtful(&f.Finding) && !f.byLists { // else it has to be shown now
+		if mayFall(&f.Finding) && !f.byLists { // else it has to be shown now
 			m.reports.makeUncertain(f)
 		}
 		if m.cfg.Unbounded || m.reports.waiting.index(f.Finding.ID) >= 0 {
@@ -45,7 +45,7 @@ func (m *Machine) retractAbsence() {
 	}
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]
-		if !doubtful(&r.Finding) {
+		if !mayFall(&r.Finding) {
 			continue
 		}
 		weakest, err := parseAll(r.Weakest)

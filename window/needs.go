@@ -177,8 +177,9 @@ func (o *core) skipVertex(record []byte) ([]byte, error) {
 	return record[size:], nil
 }
 
-// cameFrom is the number that the i-th view had before the turns since then, -1 if it had none.
-// It also says whether it is the same view, or at least one with the same frozen order.
+// cameFrom follows the i-th view back over the changes of the levels from number since on. before is
+// its number ahead of them, -1 if it did not exist. same is false where it began as a copy of
+// another view: then the two share only the frozen order.
 func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	same = true
 	for at := len(t.changes) - 1; at >= since; at-- {
@@ -195,13 +196,13 @@ func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	return i, same
 }
 
-// viewsMost is more than the views that a machine can have.
+// viewsMost bounds the views of a machine. It separates the two parts of a count: see appendFrozen.
 const viewsMost = 64
 
 // A key's record ends with the last time when a writer of it was let go of. Behind that are the
 // versions that the frozen orders left there. They are nothing, or the number of views, and for
 // each view a flag, a value and its place. viewsMost is added to the number of views for each
-// turn of the levels before. Older records lack this part.
+// change of the levels before. Older records lack this part.
 func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(o.saturated.droppedOf(k).when))
 	known := false
@@ -314,12 +315,12 @@ func (o *choices) bringFrozen(k uint32, record []byte) error {
 	return nil
 }
 
-// viewsAt is how many views there were after so many turns.
-func (t *levelChanges) viewsAt(turns int) int {
-	if turns == len(t.changes) {
+// viewsAt is how many views there were after so many changes.
+func (t *levelChanges) viewsAt(changes int) int {
+	if changes == len(t.changes) {
 		return len(t.views)
 	}
-	return len(t.changes[turns].before)
+	return len(t.changes[changes].before)
 }
 
 // Bounds of what a step does beside its transactions.
@@ -415,7 +416,7 @@ func (m *Machine) pinnedKeys() []uint32 {
 
 // countUnread keeps the number of pairs of unread appends without an order, as orderUnread
 // counts them, for the lists that are out. Their writers have all retired, so the number is
-// final. since is how many turns of the levels there had been when the list went out: a view
+// final. since is how many changes of the levels there had been when the list went out: a view
 // that began later did not count it.
 func (o *choices) countUnread(k uint32, d int64, since int) {
 	o.infer.Unread(k, func(writers []uint32) {

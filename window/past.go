@@ -56,7 +56,7 @@ func (f *saturated) past(from, by uint32, in incremental.Views) []pastStep {
 	return f.joinPast(f.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
 }
 
-// joinPast makes one of steps in real time, or of one session, that follow one another.
+// joinPast joins neighbouring steps in real time, or of one session, into one step.
 func (f *saturated) joinPast(steps []pastStep) []pastStep {
 	joined := steps[:0]
 	for _, s := range steps {
@@ -69,7 +69,7 @@ func (f *saturated) joinPast(steps []pastStep) []pastStep {
 	return joined
 }
 
-// stored is the edge from one to the other with the label, 0 if there is none.
+// stored is the id of the stored edge with this label between the two transactions, 0 if there is none.
 func (o *core) stored(from, to uint32, label infer.Label) incremental.EdgeID {
 	for id := o.graph.FirstIn(incremental.Vertex(to)); id != 0; id = o.graph.NextIn(id) {
 		if e := o.graph.Edge(id); uint32(e.From) == from && infer.Label(e.Labels)&label != 0 {
@@ -84,7 +84,7 @@ func (o *core) stored(from, to uint32, label infer.Label) incremental.EdgeID {
 func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastStep) {
 	type visit struct {
 		pastStep
-		at int // of the one that it was reached from
+		at int // index of the visit that led to this one
 	}
 	seen := &f.seenPast
 	seen.begin()

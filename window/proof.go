@@ -12,9 +12,9 @@ import (
 // take effect (infer.State.Proofs). While it is live, inference takes it out of the history
 // when they no longer show that. Afterwards the values decide.
 
-// doubt is a horizon finding's text for such a transaction when nothing in memory shows any
+// unknownOutcome is a horizon finding's text for such a transaction when nothing in memory shows any
 // more that it took effect.
-const doubt = "contradiction with a retired transaction of unknown outcome"
+const unknownOutcome = "contradiction with a retired transaction of unknown outcome"
 
 // noteUnproven notes a contradiction with n, which nothing in memory shows to have taken effect. Another
 // writer of the value by which it was seen may be on its way. Where the record of such a one may be
@@ -24,7 +24,7 @@ func (s *reports) noteUnproven(n uint32, certain bool) {
 		s.countOnly(1<<len(s.views)-1, s.clock.noted(n))
 		return
 	}
-	s.noteResting(edgeBasis{version: s.infer.WroteSome(n)}, "outcome", doubt, s.clock.noted(n))
+	s.noteResting(edgeBasis{version: s.infer.WroteSome(n)}, "outcome", unknownOutcome, s.clock.noted(n))
 }
 
 // unproven is the first of the transactions without any evidence that it took effect, 0 if

@@ -22,7 +22,7 @@ type decodedRecords [decodedSlots]struct {
 	text   []byte // as JSON, once it is needed
 }
 
-// read is the record of the n-th transaction, of these bytes.
+// read decodes the record of transaction n from these bytes, or returns the copy that it kept.
 func (d *decodedRecords) read(n uint32, raw []byte) (event.Record, error) {
 	slot := &d[n%decodedSlots]
 	if len(slot.raw) > 0 && bytes.Equal(slot.raw, raw) {

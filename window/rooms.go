@@ -20,11 +20,11 @@ type core struct {
 	views []isolation.Level // by view
 	// follows are the labels of edges that some view is about.
 	follows infer.Label
-	// weakFirst are the views, weak bases first, plain ones before those with
-	// session order.
+	// weakFirst lists the views by strength: weak bases come first, and a plain view comes
+	// before its twin with session order.
 	weakFirst []int
-	selecting incremental.Views // those that count some anti-dependencies only, or some of their cycles
-	limiting  incremental.Views // of these, those with a limit: see limits.go
+	selecting incremental.Views // the views whose level counts only some anti-dependencies, or only some of their cycles
+	limiting  incremental.Views // the selecting views whose level limits the anti-dependencies of a cycle: see limits.go
 	realTime  bool              // some view is timed
 	untimed   bool              // the first record had no times
 	closed    bool              // the input is at its end
@@ -45,31 +45,32 @@ type clock struct {
 	*core
 	partitions []partition
 	watermark  int64
-	held       int64 // the watermark does not pass it: see Hold
-	retiredAt  int64 // watermark when transactions retired last
+	held       int64 // the watermark stays at or below this time: see Hold
+	retiredAt  int64 // where the watermark stood when transactions retired last
 	tick       int64
 	logical    int64 // time of sources without times: 1024 a transaction
 	timed      bool
-	before     int64 // watermark before Close
+	before     int64 // where the watermark stood before Close
 	// closedSessions are the sessions of sessions=closed, nil otherwise.
 	closedSessions *closedSessions
 
 	// Scratch.
-	parts  []int32 // of the batch in work: partition+1, 0 before it is met
-	looked bool    // whether a record of the batch in work has moved the watermark as far as it goes
+	parts  []int32 // by partition of the batch in work: its place in partitions plus 1; 0 until a record of it is met
+	looked bool    // a record of the batch in work has moved the watermark as far as it goes
 }
 
 // asking has the levels that transactions asked for.
 type asking struct {
 	*core
-	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
-	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
-	// asManyMeanings: some did by a name that products mean different things by.
+	asked    []isolation.Base // by transaction: the level that it asked for, 0 if it named none; empty while none named one
+	askedFor []int64          // by level: how many transactions asked for it and did not abort; empty while none named one
+	// asManyMeanings says that a transaction named a level by a name that products use for
+	// different levels.
 	asManyMeanings bool
-	mixed          bool // some asked for less than serializable
-	losing         bool // losesTrack, when it was looked at last
+	mixed          bool // a transaction asked for less than serializable
+	losing         bool // what losesTrack said when it was called last
 
-	// The level that was asked for last: mostly it is the next one's too.
+	// The level that the latest transaction asked for. Mostly the next one asks for the same.
 	lastName    []byte
 	lastProduct string
 	lastBase    isolation.Base
@@ -82,10 +83,10 @@ type levelChanges struct {
 	watched       []isolation.Level // since the latest change; cfg.Levels before one
 	due           bool              // the levels of cfg take effect with the next step
 	changes       []levelChange
-	saturatedFrom int // of turns: those before the present saturation began
+	saturatedFrom int // how many changes there were when the present saturation began
 	begun         []begun
 	ended         []ended
-	apart         int64 // of Counters.Horizon: those that concern only levels that began later
+	apart         int64 // the part of Counters.Horizon that concerns only levels that began later
 }
 
 // reports has what users are told: findings, panes, and the verdicts that follow.
@@ -98,18 +99,18 @@ type reports struct {
 	open         registry
 	verdicts     verdicts
 	waiting      waitingRoom
-	cause        string // of the withdrawals in work
+	cause        string // why the withdrawals in work happen
 	panes        panes
 	horizon      horizon
-	outcomeOnly  bool                // the record in work tells an abort, or an outcome after the lateness: what it shows behind the window is counted
-	found        map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
-	faults       faults              // that were told
-	marks        []event.Mark        // the latest: see marks.go
+	outcomeOnly  bool                // the record in work is about an abort, or about an outcome after the lateness: dependencies that it shows behind the window are counted
+	found        map[string][2]int64 // by anomaly: how many findings the expected level forbids, and how many it allows
+	faults       faults              // the faults that were told
+	marks        []event.Mark        // the latest marks: see marks.go
 	lost         Lost
-	squeezed     int64  // greatest end of those that froze for want of memory: see memory.go
-	weaker       weaker // of what was asked for, what is less than expected
+	squeezed     int64  // the greatest end of a transaction that froze because memory was short: see memory.go
+	weaker       weaker // the levels below the expected one that transactions asked for
 	missed       news[*missedGroup]
-	// contradictory are records with the id of an earlier one, and other content.
+	// contradictory groups the records that have the id of an earlier record, and other content.
 	contradictory news[*contradictoryGroup]
 
 	contradicted []string // keys, sorted: see contradicted.go
@@ -125,16 +126,16 @@ type finder struct {
 	saturated    *saturated
 	reports      *reports
 
-	// unverified is why the verifier did not accept the latest such witness.
+	// unverified is the verifier's error on the latest witness that it refused.
 	unverified error
 	searcher   isolation.Searcher
-	owed       int64 // what searches looked at, less what edges gave them: see search_credit.go
+	owed       int64 // the edges that searches looked at, less the credit of new edges: see search_credit.go
 	limits     limits
 
 	// Scratch.
-	doomed   []*openFinding  // an edge of theirs no longer holds
-	retries  []setAsideEdge  // set aside by findings that were withdrawn
-	diverged []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
+	doomed   []*openFinding  // findings with an edge that no longer holds
+	retries  []setAsideEdge  // edges that withdrawn findings had set aside: they are offered to the orders again
+	diverged []infer.Anomaly // lost updates and intermediate reads whose findings were withdrawn: they are told again
 }
 
 // choices is the theory of writers whose order nobody saw, and of values that several have
@@ -148,15 +149,15 @@ type choices struct {
 	reports      *reports
 	finder       *finder
 
-	orderings    []ordering            // by view, at the end of an input
-	givenUp      []string              // keys that could not be ordered then
-	unchained    int64                 // keys that can not be, since their versions are not chains
+	orderings    []ordering            // by view: what the end of the input decided
+	givenUp      []string              // the keys that could not be ordered at the end of the input
+	unchained    int64                 // how many keys have versions that are not chains, and so cannot be ordered
 	unsureWriter bool                  // a read that was not decided may be of a transaction of unknown outcome
 	frozen       [][]lastFrozen        // by view and key: see frozen.go
-	spareNews    map[uint32]lastFrozen // memory of the next frozenRun; empty
-	misfits      []int64               // by view: transactions that do not fit what had frozen
+	spareNews    map[uint32]lastFrozen // an empty map, whose memory the next frozenRun uses
+	misfits      []int64               // by view: how many transactions do not fit the frozen order
 	setAside     []setAsideVersion     // see set_aside.go
-	unreadOut    []int64               // by view: pairs of unread appends without an order, of lists that are out
+	unreadOut    []int64               // by view: how many pairs of unread appends have no order, in lists that are on disk
 }
 
 // linearizing is the theory of linearizability.
@@ -175,8 +176,8 @@ type sums struct {
 	levelChanges *levelChanges
 	reports      *reports
 	finder       *finder
-	fitted       []isolation.Level // views whose order the counters agree with, since Close
-	counting     counting          // of counters, while records come
+	fitted       []isolation.Level // the levels whose order agrees with the counters, as Close found
+	counting     counting          // the counters of a stream
 }
 
 // furnish shows each room those below it.

@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// missedRetired reports a read of what a transaction overwrote that has retired:
-// whether the reader has it in its past is not known any more. It says whether it has. While another
-// order holds the transaction, the reader is compared with it.
+// missedRetired reports a read of a version that a retired transaction overwrote. Nobody can tell any
+// more whether the reader has that transaction in its past. missedRetired returns whether it reported
+// the read. While another order still holds the transaction, the reader is compared with it there.
 func (s *reports) missedRetired(e *infer.Edge) bool {
 	v := incremental.Vertex(e.To)
 	if s.saturated.views == 0 || s.saturated.holds(e.To) {
@@ -96,7 +96,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 	}
 }
 
-// left says whether w is in no order any more.
+// left says whether w has left all orders.
 func (o *core) left(w uint32) bool { return !o.graph.Live(incremental.Vertex(w)) }
 
 // lackedUnseen counts n's read of a list if somebody may have deleted the list unseen after what it

@@ -24,7 +24,7 @@ type passed struct {
 // follows from the orders: nil if it is to be made again.
 type partly map[uint32][]uint32
 
-// leavePartly notes what has left an order of several.
+// leavePartly notes the transactions that have left one order and live on in another.
 func (f *saturated) leavePartly() {
 	if f.partly == nil {
 		f.partly = partly{}
@@ -49,7 +49,7 @@ func (f *saturated) addPartly(n uint32) {
 	}
 }
 
-// passPartly notes that n, which wrote f.writes, is let go of.
+// passPartly notes that n, the writer of f.writes, leaves the saturated orders.
 func (f *saturated) passPartly(n uint32) {
 	for _, k := range f.writes {
 		writers := f.partly[k]

@@ -22,11 +22,11 @@ type setAsideVersion struct {
 }
 
 const (
-	// maxHunt bounds the violations of a level that are looked for at once.
+	// maxHunt bounds how many violations of one level a hunt looks for.
 	maxHunt = 16
 	// maxHuntWork bounds what a hunt spends on telling them: choices times edges, summed.
 	maxHuntWork = 1 << 17
-	// maxSetAside bounds what is set aside; beyond it no more are looked for.
+	// maxSetAside bounds the versions that are set aside. Beyond it no more violations are looked for.
 	maxSetAside = 256
 )
 
@@ -90,8 +90,8 @@ func (o *choices) leaveOut(c *constraints) {
 }
 
 // another reports one more violation of the i-th view, and sets a version of it aside. The
-// verifier may refuse one, say because a transaction saw two versions of a key. It is left out
-// and counted as refused. The level is violated either way.
+// verifier may refuse the violation, say because a transaction saw two versions of a key. Then no
+// finding tells it, and it is counted as refused. The level is violated all the same.
 func (o *choices) another(i int, c *constraints, core *solve.Core) bool {
 	if len(core.Pairs)+len(core.Reads) == 0 {
 		return false

@@ -181,7 +181,7 @@ func labelsOf(steps []step) (all []infer.Label) {
 // missed the first of them.
 func (h *finder) chained(steps []step) []step {
 	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !h.ofOneKey(s.Version, steps[0].Version) }) {
-		return steps // a circle of writes of one key is about all of them
+		return steps // a cycle of writes of one key is about all of them
 	}
 	out := slices.Clone(steps)
 	for i := 0; i < len(out) && len(out) > 2; {
@@ -337,7 +337,7 @@ func kept(steps []step) (ids []incremental.EdgeID) {
 	return ids
 }
 
-func forced(s step) bool { return s.Label&infer.Saturated != 0 }
+func isSaturated(s step) bool { return s.Label&infer.Saturated != 0 }
 
 // derived says whether a step is shown by a chain.
 func derived(s step) bool { return s.chain != nil }

@@ -371,14 +371,14 @@ func (s *sums) restore(h *head) error {
 func (t *levelChanges) restoreChanges(h *head) (err error) {
 	t.saturatedFrom, t.apart = h.SaturatedFrom, h.Apart
 	for _, x := range h.LevelChanges {
-		turn := levelChange{from: x.From}
-		if turn.before, err = parseAll(x.Before); err != nil {
+		change := levelChange{from: x.From}
+		if change.before, err = parseAll(x.Before); err != nil {
 			return err
 		}
-		if turn.after, err = parseAll(x.After); err != nil {
+		if change.after, err = parseAll(x.After); err != nil {
 			return err
 		}
-		t.changes = append(t.changes, turn)
+		t.changes = append(t.changes, change)
 	}
 	for _, x := range h.Begun {
 		if x.level, err = isolation.ParseLevel(x.Level); err != nil {

@@ -23,7 +23,7 @@ func (o *core) shownByVisits(edge *finding.Dependency, e *infer.Edge, index func
 	}
 }
 
-// versionCycle makes f and w about the steps of a circle of versions.
+// versionCycle makes f and w about the steps of a cycle of versions.
 func (h *finder) versionCycle(a *infer.Anomaly, f *openFinding, w *finding.Witness) {
 	f.members, w.Txns = nil, nil
 	index := func(n uint32) int {

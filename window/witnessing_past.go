@@ -80,8 +80,8 @@ func (k *witnessing) restsOnTime(ids []incremental.EdgeID) bool {
 
 // shortened is the cycle with as few steps as are found for what it shows.
 func (k *witnessing) shortened(steps []step) []step {
-	if slices.ContainsFunc(steps, forced) {
-		if steps = k.seen(steps); slices.ContainsFunc(steps, forced) {
+	if slices.ContainsFunc(steps, isSaturated) {
+		if steps = k.seen(steps); slices.ContainsFunc(steps, isSaturated) {
 			return k.joined(steps)
 		}
 	}
@@ -94,7 +94,7 @@ func (k *witnessing) shortened(steps []step) []step {
 func (k *witnessing) seen(steps []step) []step {
 	for i := range steps {
 		s := &steps[i]
-		if !forced(*s) || s.id == 0 || s.Version == 0 {
+		if !isSaturated(*s) || s.id == 0 || s.Version == 0 {
 			continue
 		}
 		for id := k.graph.FirstOut(incremental.Vertex(s.Witness)); id != 0; id = k.graph.NextOut(id) {

@@ -1,6 +1,8 @@
 // Command monitor watches the transactions that clients run against a database,
 // and tells when what they saw contradicts the isolation level that the database
 // promises.
+//
+// It promises its commands, flags and formats. Go code cannot import it.
 package main
 
 import (

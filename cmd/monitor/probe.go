@@ -195,14 +195,14 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		status := a.Status()
 		told := p.sumUp(b, status, app.SourceReports(status, probeSource, asked), &records.stats)
 		outcome := app.Outcome(status, asked)
-		found := records.again.decide(p, told, hideKey(a, p.service.WatchOf(probeSource)))
+		told.found = records.again.decide(p, told, hideKey(a, p.service.WatchOf(probeSource)))
 		if told.Again {
 			outcome = told.Sources[0].Verdicts[told.level]
 		}
 		if told.refused() {
 			outcome = window.Unknown
 		}
-		if err := errors.Join(p.print(t, found), p.tell(ctx, t, a, &service, told, found, &records.stats)); err != nil {
+		if err := errors.Join(p.print(t, told.found), p.tell(ctx, t, a, &service, told, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
 		if records.fault != nil { // an incomplete run has no verdict
@@ -216,14 +216,14 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	return err
 }
 
-// tell sums up. found are findings that were not made by the service.
-func (p *probeFlags) tell(ctx context.Context, t *terminal, a *app.App, service *service, told *probeReport, found []finding.Finding, s *probe.Stats) error {
+// tell sums up.
+func (p *probeFlags) tell(ctx context.Context, t *terminal, a *app.App, service *service, told *probeReport, s *probe.Stats) error {
 	if p.report.isHTML() { // the JSON has counts
 		sources, err := withStored(ctx, a, p.service.Data, told.Sources)
 		if err != nil {
 			return err
 		}
-		told.Sources[0].Findings = append(sources[0].Findings, found...)
+		told.Sources[0].Findings = append(sources[0].Findings, told.found...)
 	}
 	if err := p.report.write(told, func() *page.Report { return told.page() }); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/render/page"
@@ -30,7 +31,8 @@ type probeReport struct {
 	Again        bool             `json:"as_one_history,omitempty"` // the stream left the level open, and all records together decide it
 	Sources      []app.Report     `json:"sources"`
 
-	level string // that is expected, by its name
+	level string            // that is expected, by its name
+	found []finding.Finding // that the service did not make
 }
 
 // sumUp joins the status and the counts.

@@ -282,8 +282,8 @@ func (x *one) refuted(here check.Verdict, l oracle.Level) string {
 		return ""
 	}
 	possible := oracle.Possible
-	if slices.Contains(oracle.ForcedLevels(), l) {
-		possible = oracle.PossibleForced
+	if slices.Contains(oracle.SaturatedLevels(), l) {
+		possible = oracle.PossibleSaturated
 	}
 	found, err := possible(x.history, l)
 	v := oracle.Check(x.history)

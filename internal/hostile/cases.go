@@ -68,17 +68,14 @@ func at(i, n int) int64 {
 
 // txn writes a committed transaction. ops are the operations' JSON.
 func txn(w *bufio.Writer, id, session string, seq int, start int64, ops string) {
-	status(w, id, session, seq, start, "committed", ops)
+	fmt.Fprintf(w, record, id, session, seq, "committed", start, start+1000, ops)
 }
 
-func status(w *bufio.Writer, id, session string, seq int, start int64, status, ops string) {
-	fmt.Fprintf(w, `{"txn":%q,"session":%q,"seq":%d,"status":%q,"start":%d,"end":%d,"ops":[%s]}`+"\n",
-		id, session, seq, status, start, start+1000, ops)
-}
+const record = `{"txn":%q,"session":%q,"seq":%d,"status":%q,"start":%d,"end":%d,"ops":[%s]}` + "\n"
 
 // plant writes a read of aborted data: at the end of a stream, of a key of its own.
 func plant(w *bufio.Writer, start int64, value string) {
-	status(w, "aborted", "a", 1, start, "aborted", `{"op":"w","key":"planted","value":"`+value+`"}`)
+	fmt.Fprintf(w, record, "aborted", "a", 1, "aborted", start, start+1000, `{"op":"w","key":"planted","value":"`+value+`"}`)
 	txn(w, "reader", "b", 1, start+2000, `{"op":"r","key":"planted","value":"`+value+`"}`)
 }
 

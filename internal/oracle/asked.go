@@ -33,7 +33,7 @@ func check(h History, asked map[string]string, tracked bool) Verdicts {
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}
 	anomalies := g.Anomalies
 	g.Anomalies = slices.DeleteFunc(slices.Clone(anomalies), func(a Anomaly) bool { return g.allowed(&a) })
-	levels := append(AllLevels(), ForcedLevels()...)
+	levels := append(AllLevels(), SaturatedLevels()...)
 	for l, violated := range g.Forces() {
 		v.Violated[l] = violated && !(v.Torn && l.base() == AtomicView) // which says less than that
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
-// PossibleAt is [Possible], and [PossibleForced] for the levels in between, for
+// PossibleAt is [Possible], and [PossibleSaturated] for the levels in between, for
 // operations of all kinds. A read of a counter at these levels is like one of a list: it
 // shows the sum of what came in the order up to one increment, and is from all of these.
 // What a scan shows of one place it shows of this place alone: below prefix two places need
@@ -43,7 +43,7 @@ func possibleWeak(h History, l Level, who lesser) (bool, error) {
 			if !ok {
 				return false
 			}
-			w.sights = append(w.sights, seen)
+			w.opReads = append(w.opReads, seen)
 		}
 		w.txns = txns
 		if slices.ContainsFunc(txns, w.replacedLeftOut) {
@@ -83,9 +83,9 @@ func cellsOf(h History) []string {
 	return slices.Compact(cells)
 }
 
-// sight is what an operation saw of a cell that others left: these contents, or with
+// opRead is what an operation saw of a cell that others left: these contents, or with
 // other, none of these; of a counter the sum.
-type sight struct {
+type opRead struct {
 	at    int
 	cell  string
 	want  []int64
@@ -98,8 +98,8 @@ type sight struct {
 	torn  bool // t does not see what it had appended: all that is known is who appended the others
 }
 
-// seenIn are the sights of t. ok is false where it contradicts itself as the base forbids.
-func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool) {
+// seenIn are the opReads of t. ok is false where it contradicts itself as the base forbids.
+func seenIn(t *workload.Txn, cells []string, base string) (seen []opRead, ok bool) {
 	committed := base == "read-uncommitted" || base == "read-committed" // own writes need not be read
 	unknown := t.Status == event.Unknown
 	local := state{}
@@ -112,7 +112,7 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 			}
 			return
 		}
-		seen = append(seen, sight{at: at, cell: cell, want: want, other: other})
+		seen = append(seen, opRead{at: at, cell: cell, want: want, other: other})
 	}
 	for at, o := range t.Ops {
 		switch o.Kind {
@@ -173,7 +173,7 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 				for _, d := range own[o.Key] {
 					v -= d
 				}
-				seen = append(seen, sight{at: at, cell: o.Key, want: []int64{v}, sum: true})
+				seen = append(seen, opRead{at: at, cell: o.Key, want: []int64{v}, sum: true})
 			case o.IsList && local[o.Key] != nil: // behind an own delete it holds what was appended since
 				if !slices.Equal(o.List, own[o.Key]) && !committed {
 					ok = false
@@ -184,10 +184,10 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 				if n < 0 || !slices.Equal(o.List[n:], mine) {
 					ok = ok && committed
 					others := slices.DeleteFunc(slices.Clone(o.List), func(v int64) bool { return slices.Contains(appends(t, o.Key), v) })
-					seen = append(seen, sight{at: at, cell: o.Key, want: others, list: true, torn: true})
+					seen = append(seen, opRead{at: at, cell: o.Key, want: others, list: true, torn: true})
 					continue
 				}
-				seen = append(seen, sight{at: at, cell: o.Key, want: o.List[:n], own: mine, list: true})
+				seen = append(seen, opRead{at: at, cell: o.Key, want: o.List[:n], own: mine, list: true})
 			case o.Absent && len(own[o.Key]) > 0:
 				ok = ok && committed
 			case o.Absent:
@@ -199,7 +199,7 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 	}
 	for i := range seen {
 		s := &seen[i]
-		first := !slices.ContainsFunc(seen[:i], func(x sight) bool { return x.cell == s.cell && !x.other })
+		first := !slices.ContainsFunc(seen[:i], func(x opRead) bool { return x.cell == s.cell && !x.other })
 		s.over = first && slices.ContainsFunc(t.Ops[s.at:], func(o workload.Op) bool { return changes(&o) && cellOf(&o) == s.cell })
 		s.again = slices.ContainsFunc(t.Ops[:s.at], func(o workload.Op) bool {
 			return o.Kind == event.Read && o.IsList && o.Key == s.cell && !(o.Nothing() && unknown) // which is no evidence
@@ -244,7 +244,7 @@ type weakTrial struct {
 	cells   []string
 	leftOut []version // written by those of unknown outcome that take no effect: nobody can have seen them
 	txns    []*workload.Txn
-	sights  [][]sight
+	opReads [][]opRead
 	used    uint
 	who     lesser
 }
@@ -288,7 +288,7 @@ func (w *weakTrial) mayCome(i int) bool {
 }
 
 // versionsOf are the places whose version of the cell fits, -1 for none's.
-func (w *weakTrial) versionsOf(s *sight, order []int) (at []int) {
+func (w *weakTrial) versionsOf(s *opRead, order []int) (at []int) {
 	var now []int64
 	fits := func() bool {
 		if s.sum {
@@ -329,8 +329,8 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	next := append(slices.Clone(order), i)
 	base := cmp.Or(w.who.promised(w.txns[i]), w.base)
 	if base == "read-uncommitted" || base == "read-committed" {
-		for at := range w.sights[i] {
-			s := &w.sights[i][at]
+		for at := range w.opReads[i] {
+			s := &w.opReads[i][at]
 			if !w.mayShow(i, s, order, base) {
 				return false
 			}
@@ -347,11 +347,11 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	}
 	var try func(at int, of []int) bool
 	try = func(at int, of []int) bool {
-		if at < len(w.sights[i]) {
-			if base == "read-uncommitted" || w.sights[i][at].torn { // it follows nobody by that
+		if at < len(w.opReads[i]) {
+			if base == "read-uncommitted" || w.opReads[i][at].torn { // it follows nobody by that
 				return try(at+1, append(slices.Clone(of), -1))
 			}
-			for _, v := range w.versionsOf(&w.sights[i][at], order) {
+			for _, v := range w.versionsOf(&w.opReads[i][at], order) {
 				if try(at+1, append(slices.Clone(of), v)) {
 					return true
 				}
@@ -365,7 +365,7 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 }
 
 // mayShow is for read committed and read uncommitted.
-func (w *weakTrial) mayShow(i int, s *sight, order []int, base string) bool {
+func (w *weakTrial) mayShow(i int, s *opRead, order []int, base string) bool {
 	committed := base == "read-committed"
 	if slices.ContainsFunc(s.want, func(v int64) bool { return !s.other && !s.sum && slices.Contains(w.leftOut, version{s.cell, v}) }) {
 		return false
@@ -384,7 +384,7 @@ func (w *weakTrial) mayShow(i int, s *sight, order []int, base string) bool {
 }
 
 // leaves says whether another transaction than i leaves what was seen, or it was nothing.
-func (w *weakTrial) leaves(i int, s *sight) bool {
+func (w *weakTrial) leaves(i int, s *opRead) bool {
 	if len(s.want) == 0 || s.other {
 		return true
 	}
@@ -397,7 +397,7 @@ func (w *weakTrial) leaves(i int, s *sight) bool {
 
 // shownBy are the places of the order that a read of the version at v is from: of a list
 // or counter, all up to it.
-func (w *weakTrial) shownBy(s *sight, v int, order []int) (from past) {
+func (w *weakTrial) shownBy(s *opRead, v int, order []int) (from past) {
 	for p := range v + 1 {
 		if p == v || (s.list || s.sum) && w.writes(order[p], s.cell) {
 			from |= 1 << p
@@ -414,8 +414,8 @@ func (w *weakTrial) writes(i int, cell string) bool {
 // what that is.
 func (w *weakTrial) obeys(i int, order []int, pasts []past, behind past, of []int) (own past, ok bool) {
 	own = behind
-	for at := range w.sights[i] {
-		own |= w.shownBy(&w.sights[i][at], of[at], order)
+	for at := range w.opReads[i] {
+		own |= w.shownBy(&w.opReads[i][at], of[at], order)
 	}
 	if w.base == Causal {
 		for p := range order {
@@ -427,13 +427,13 @@ func (w *weakTrial) obeys(i int, order []int, pasts []past, behind past, of []in
 	if w.who.promised(w.txns[i]) != "" {
 		return own, true
 	}
-	for at := range w.sights[i] {
-		s := &w.sights[i][at]
+	for at := range w.opReads[i] {
+		s := &w.opReads[i][at]
 		seen := own
 		if w.base == AtomicView {
 			seen = 0
-			for b := range w.sights[i] {
-				if r := &w.sights[i][b]; r.at < s.at || r.at == s.at && b != at {
+			for b := range w.opReads[i] {
+				if r := &w.opReads[i][b]; r.at < s.at || r.at == s.at && b != at {
 					seen |= w.shownBy(r, of[b], order)
 				}
 			}
@@ -459,7 +459,7 @@ func (w *weakTrial) listsGrow(order []int) bool {
 		}
 	}
 	for i := range w.txns {
-		for _, s := range w.sights[i] {
+		for _, s := range w.opReads[i] {
 			if !s.list || s.again || s.torn {
 				continue
 			}

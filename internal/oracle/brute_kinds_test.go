@@ -16,10 +16,10 @@ func TestPossibleAt(t *testing.T) {
 	held, fell := map[Level]int{}, map[Level]int{}
 	for i := range testrun.Count(1500) {
 		h := Random(rand.New(rand.NewPCG(uint64(i), 37)), opt)
-		for _, l := range append(AllLevels(), ForcedLevels()...) {
+		for _, l := range append(AllLevels(), SaturatedLevels()...) {
 			by := Possible
 			if base := l.base(); base == AtomicView || base == ReadAtomic || base == Causal {
-				by = PossibleForced
+				by = PossibleSaturated
 			}
 			want, err := by(h, l)
 			if err != nil {
@@ -42,7 +42,7 @@ func TestPossibleAt(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range append(AllLevels(), ForcedLevels()...) {
+	for _, l := range append(AllLevels(), SaturatedLevels()...) {
 		if held[l] < testrun.Least(100) || fell[l] < testrun.Least(10) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}

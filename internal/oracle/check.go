@@ -15,9 +15,9 @@ type Verdicts struct {
 	exact map[Level]bool // where writers of repeated values were tried: an exact way leaves the level
 }
 
-// maxForced bounds the transactions of a history that forced orders are closed over,
+// maxSaturated bounds the transactions of a history that forced orders are closed over,
 // in cubic time: 300 take a tenth of a second. Beyond it these levels are not exact.
-const maxForced = 300
+const maxSaturated = 300
 
 // Check decides h at all levels.
 func Check(h History) Verdicts { return CheckDrift(h, 0) }
@@ -38,7 +38,7 @@ func checkDrift(h History, drift int64) Verdicts {
 			v.Violated[l] = v.Violated[l] || a.refutes(l)
 		}
 	}
-	if len(h) <= maxForced {
+	if len(h) <= maxSaturated {
 		for l, violated := range g.Forces() {
 			v.Violated[l] = violated
 		}
@@ -70,7 +70,7 @@ func (v Verdicts) Exact(l Level) bool {
 	if !v.Violated[l] && !l.forbids("prefix") && v.Graph.torn() {
 		return false
 	}
-	if len(v.Graph.History) > maxForced && slices.Contains(ForcedLevels(), l) {
+	if len(v.Graph.History) > maxSaturated && slices.Contains(SaturatedLevels(), l) {
 		return false
 	}
 	for _, a := range v.Graph.Anomalies {

@@ -133,8 +133,8 @@ func (t *trial) add(arcs [][2]int) bool {
 	return true
 }
 
-// force decides the pairs of which one side alone is possible until there are none,
-// and says whether none has become impossible.
+// force decides each pair with only one possible side, until no such pair is left. It returns false
+// when both sides of a pair are impossible.
 func (t *trial) force() bool {
 	for again := true; again; {
 		again = false

@@ -202,10 +202,10 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestOverwrittenInDoubt: who read a value that two may have written, and replaced
+// TestOverwrittenAmbiguous: who read a value that two may have written, and replaced
 // it, replaced it all the same once one of the two turns out to have aborted. Nothing is
 // left unverified.
-func TestOverwrittenInDoubt(t *testing.T) {
+func TestOverwrittenAmbiguous(t *testing.T) {
 	const doubt = `{"txn":"a","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"b","status":"unknown","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"c","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":2}]}

@@ -14,7 +14,7 @@ func TestNamed(t *testing.T) {
 	t.Parallel()
 	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 43))
-		h := forcedHistory(rng, i)
+		h := saturatedHistory(rng, i)
 		switch i % 5 {
 		case 0:
 			h = overlapping(rng)
@@ -29,7 +29,7 @@ func TestNamed(t *testing.T) {
 		case 0:
 			cfg.Levels = isolation.Encoded()
 		case 1:
-			cfg.Levels = forcedLevels(t)
+			cfg.Levels = saturatedLevels(t)
 		default:
 			cfg.Levels = exactAt(0).Levels // without real time
 		}

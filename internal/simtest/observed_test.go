@@ -35,7 +35,7 @@ func snapshots() (levels []isolation.Level) {
 // written while they ran.
 func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Leaver {
 	signs := oracle.SignsOf(h, int64(drift))
-	start, came := map[*workload.Op]bool{}, cameFullCircle(h)
+	start, came := map[*workload.Op]bool{}, cameBack(h)
 	for i := range h {
 		for j := range h[i].Ops {
 			o := &h[i].Ops[j]
@@ -72,9 +72,9 @@ func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Le
 	}
 }
 
-// cameFullCircle are the values that were replaced by others, and these in turn, up to one whose
+// cameBack are the values that were replaced by others, and these in turn, up to one whose
 // writer left that value again: it may have been there at the start.
-func cameFullCircle(h oracle.History) map[oracle.Value]bool {
+func cameBack(h oracle.History) map[oracle.Value]bool {
 	next := map[oracle.Value][]oracle.Value{}
 	for i := range h {
 		read, last := map[string]oracle.Value{}, map[string]oracle.Value{}

@@ -179,7 +179,7 @@ func last(found []finding.Finding) map[string]finding.Finding {
 
 // Each level has a slow form: the oracle decides it, or it is one of a single key.
 func TestEveryLevelHasAnOracle(t *testing.T) {
-	known := append(oracle.AllLevels(), oracle.ForcedLevels()...)
+	known := append(oracle.AllLevels(), oracle.SaturatedLevels()...)
 	for _, l := range isolation.AllLevels() {
 		if _, encoded := l.View(); encoded && !slices.Contains(known, oracle.Level(l.String())) {
 			t.Errorf("internal/oracle does not decide %s", l)

@@ -153,8 +153,8 @@ func wantSpilledAlike(t *testing.T, i int, cfg window.Config, h oracle.History, 
 
 // spilled runs b with a cap, with crashes in the middle of commits, and says
 // where it departs from want, the effects and counters with a cap that is not reached.
-// turns are changes of the levels.
-func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, most *infer.SpillSizes, turns ...turn) string {
+// changes are changes of the levels.
+func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, most *infer.SpillSizes, changes ...levelsAt) string {
 	t.Helper()
 	cfg.KeyCap = 1 << 20 // never reached; with none at all, the end of the input says more of blind writes
 	plain := window.New(cfg)
@@ -163,7 +163,7 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 	s := newSpilling(cfg, b)
 	for i := range int32(len(b.Txns)) {
 		var levels []isolation.Level
-		for _, x := range turns {
+		for _, x := range changes {
 			if x.at == int(i) {
 				levels = x.levels
 			}
@@ -321,17 +321,17 @@ func spillLevels(t *testing.T, i int, most *infer.SpillSizes) {
 	if rng.IntN(4) == 0 {
 		cfg.LiveCap = 2 + rng.IntN(4)
 	}
-	var turns []turn
+	var changes []levelsAt
 	for range 1 + rng.IntN(3) {
-		turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
+		changes = append(changes, levelsAt{rng.IntN(len(h) + 1), randomLevels(rng)})
 	}
 	perm := arrival(rng, len(h))
 	seed := rng.Uint64()
 	fails := func(h oracle.History, perm []int) string {
-		return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 36)), most, turns...)
+		return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 36)), most, changes...)
 	}
 	if why := fails(h, perm); why != "" {
-		for _, x := range turns {
+		for _, x := range changes {
 			t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
 		}
 		t.Logf("at first: %v", isolation.LevelNames(cfg.Levels))

@@ -194,7 +194,7 @@ func checkIntermediate(w *finding.Witness, a, b *event.Record) error {
 			return nil
 		}
 	}
-	for _, x := range sights(a, w.Key) {
+	for _, x := range observations(a, w.Key) {
 		if x.value == w.Value {
 			return nil
 		}

@@ -61,8 +61,8 @@ func visited(t *event.Record, key string) (first, last string, ok bool) {
 	return first, last, found || wrote
 }
 
-// sight is a read's view of the versions that others left in its key.
-type sight struct {
+// observation is a read's view of the versions that others left in its key.
+type observation struct {
 	at      int // operation
 	nothing bool
 	value   string   // a register's
@@ -70,8 +70,8 @@ type sight struct {
 	isList  bool
 }
 
-// sights are the reads of key up to t's own write of it, without those that do not tell what others left.
-func sights(t *event.Record, key string) (all []sight) {
+// observations are the reads of key up to t's own write of it, without those that do not tell what others left.
+func observations(t *event.Record, key string) (all []observation) {
 	var own []string // appends
 	for i := range t.Ops {
 		o := &t.Ops[i]
@@ -84,9 +84,9 @@ func sights(t *event.Record, key string) (all []sight) {
 			own = append(own, o.Value)
 		case o.Kind != event.Read || silent(t, o):
 		case isList && endsWith(o.Elems, own):
-			all = append(all, sight{i, none, o.Value, o.Elems[:len(o.Elems)-len(own)], true})
+			all = append(all, observation{i, none, o.Value, o.Elems[:len(o.Elems)-len(own)], true})
 		case !isList && len(own) == 0:
-			all = append(all, sight{at: i, nothing: none, value: o.Value})
+			all = append(all, observation{at: i, nothing: none, value: o.Value})
 		}
 	}
 	return all
@@ -95,7 +95,7 @@ func sights(t *event.Record, key string) (all []sight) {
 // lastShowing is the last operation of t that shows the value, or a list that ends with it; -1 if none does.
 func lastShowing(t *event.Record, key, value string) int {
 	last := -1
-	for _, x := range sights(t, key) {
+	for _, x := range observations(t, key) {
 		if !x.nothing && (x.value == value || len(x.list) > 0 && x.list[len(x.list)-1] == value) {
 			last = x.at
 		}

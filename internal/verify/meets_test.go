@@ -70,7 +70,7 @@ func TestVerifyMeets(t *testing.T) {
 		gotFirst, gotLast, gotIs := visited(r, "x")
 		wantFirst, wantLast, wantIs := external.Visited(r, "x")
 		same("visited", []any{gotFirst, gotLast, gotIs}, []any{wantFirst, wantLast, wantIs})
-		got, want := sights(r, "x"), external.Reads(r, "x")
+		got, want := observations(r, "x"), external.Reads(r, "x")
 		same("reads", len(got), len(want))
 		for i, x := range got {
 			if y := want[i]; x.at != y.At || x.nothing != y.Nothing || x.value != y.Value || x.isList != y.IsList || len(x.list) != len(y.List) || x.isList && !endsWith(x.list, y.List) {

@@ -152,7 +152,7 @@ func checkRead(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 	if other := another(w, e.Key, e.Value, from, to); other != nil {
 		return fmt.Errorf("%s wrote %s to %s too", other.ID, e.Value, e.Key)
 	}
-	for _, x := range sights(to, e.Key) {
+	for _, x := range observations(to, e.Key) {
 		if !x.nothing && x.value == e.Value {
 			return nil
 		}
@@ -192,7 +192,7 @@ func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency
 		}
 		return fmt.Errorf("no read of %s by %s lacks %s", e.Key, from.ID, e.Value)
 	}
-	reads := sights(from, e.Key)
+	reads := observations(from, e.Key)
 	if len(reads) == 0 {
 		return fmt.Errorf("%s did not read %s before writing it", from.ID, e.Key)
 	}

@@ -30,9 +30,9 @@ func missedInTime() *finding.Witness {
 	}
 }
 
-// TestVerifyForcedInTime: a past in real time is derived from the times alone, with the
+// TestVerifySaturatedInTime: a past in real time is derived from the times alone, with the
 // drift between clocks, and nothing that a witness says of it is believed.
-func TestVerifyForcedInTime(t *testing.T) {
+func TestVerifySaturatedInTime(t *testing.T) {
 	w := missedInTime()
 	if err := Verify(w); err != nil {
 		t.Fatal(err)

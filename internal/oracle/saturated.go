@@ -17,8 +17,8 @@ const (
 	Causal     = "causal"                // figure 2c
 )
 
-// ForcedLevels are their names.
-func ForcedLevels() []Level {
+// SaturatedLevels are their names.
+func SaturatedLevels() []Level {
 	var ls []Level
 	for _, base := range []string{AtomicView, ReadAtomic, Causal} {
 		ls = append(ls, Level(base), Level("strong-session-"+base), Level("strong-"+base))
@@ -40,10 +40,10 @@ type seenBy struct {
 // ambiguousWriter is for a value that several may have written.
 const ambiguousWriter = -2
 
-// externalSights are what i's reads saw before it wrote their keys. ok is false when
+// externalReads are what i's reads saw before it wrote their keys. ok is false when
 // one saw what nobody installed, or one that should see i's own write does not:
 // then no level here holds.
-func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
+func (g *Graph) externalReads(i int) (observations []seenBy, ok bool) {
 	ok = true
 	own := map[string][]int64{}
 	for at, o := range g.History[i].Ops {
@@ -76,7 +76,7 @@ func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
 			w, known := g.installer(version{o.Key, last})
 			if !known && len(g.notAborted(version{o.Key, last})) > 1 {
 				if s.writer = ambiguousWriter; s.list != nil {
-					sights = append(sights, s)
+					observations = append(observations, s)
 				}
 				continue // any of them
 			}
@@ -86,9 +86,9 @@ func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
 			}
 			s.writer = w
 		}
-		sights = append(sights, s)
+		observations = append(observations, s)
 	}
-	return sights, ok
+	return observations, ok
 }
 
 // Torn says whether [AtomicView] is decided by less than all that reads show: a
@@ -113,18 +113,18 @@ func (g *Graph) Torn() bool {
 	return false
 }
 
-// Forces says of each of ForcedLevels whether h contradicts it: the order of commits
+// Forces says of each of SaturatedLevels whether h contradicts it: the order of commits
 // that its axiom forces has a cycle.
 func (g *Graph) Forces() map[Level]bool {
 	n := len(g.History)
 	violated := map[Level]bool{}
-	for _, l := range ForcedLevels() {
-		violated[l] = g.refutesForced(l, n)
+	for _, l := range SaturatedLevels() {
+		violated[l] = g.refutesSaturated(l, n)
 	}
 	return violated
 }
 
-func (g *Graph) refutesForced(l Level, n int) bool {
+func (g *Graph) refutesSaturated(l Level, n int) bool {
 	base, sessions := l.base(), l.sessions()
 	for _, a := range g.Anomalies {
 		if a.Name != "lost-update" && (a.Name != "internal" || base != AtomicView) {
@@ -143,16 +143,16 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 		}
 	}
 	close3(so)
-	sights := make([][]seenBy, n)
+	observations := make([][]seenBy, n)
 	for i := range g.History {
 		if !g.Counts[i] {
 			continue
 		}
-		seen, ok := g.externalSights(i)
+		seen, ok := g.externalReads(i)
 		if less := g.asksLess(g.History[i].ID, base); !ok && !less {
 			return true
 		} else if !less {
-			sights[i] = seen
+			observations[i] = seen
 		}
 		if g.readsAnything(i) {
 			continue
@@ -175,7 +175,7 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 		close3(past)
 	}
 	for t3 := range n {
-		for _, s := range sights[t3] {
+		for _, s := range observations[t3] {
 			if base != AtomicView && s.writer >= 0 && g.lists[s.key] && !g.showsAll(s) {
 				return true // the writer is in the past, and not all of what it did
 			}
@@ -185,7 +185,7 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 				}
 				before := past[t2][t3]
 				if base == AtomicView {
-					before = slices.ContainsFunc(sights[t3], func(r seenBy) bool { return slices.Contains(g.readFrom(r), t2) && r.at < s.at })
+					before = slices.ContainsFunc(observations[t3], func(r seenBy) bool { return slices.Contains(g.readFrom(r), t2) && r.at < s.at })
 				}
 				switch {
 				case !before:
@@ -258,11 +258,11 @@ func close3(m [][]bool) {
 	}
 }
 
-// PossibleForced says by trial whether some order of commits explains h at one of
-// ForcedLevels: it contains who read from whom, in the strong-session twin the
+// PossibleSaturated says by trial whether some order of commits explains h at one of
+// SaturatedLevels: it contains who read from whom, in the strong-session twin the
 // session order, and satisfies the level's axiom; lists grow in it. Like [Possible]
 // it knows nothing of dependencies.
-func PossibleForced(h History, l Level) (bool, error) {
+func PossibleSaturated(h History, l Level) (bool, error) {
 	return someOutcome(h, func(txns []*workload.Txn) bool {
 		return someOrder(txns, nil, func(order []*workload.Txn) bool { return explains(order, l) })
 	})
@@ -316,7 +316,7 @@ func explainsIn(way int, order []*workload.Txn, l Level) (ok bool, ways int) {
 	ways = 1
 	n := len(order)
 	so, wr := square(n), square(n)
-	var sights [][]seenBy
+	var observations [][]seenBy
 	for i, t := range order {
 		own := map[string]bool{}
 		var mine []seenBy
@@ -373,7 +373,7 @@ func explainsIn(way int, order []*workload.Txn, l Level) (ok bool, ways int) {
 			}
 			mine = append(mine, s)
 		}
-		sights = append(sights, mine)
+		observations = append(observations, mine)
 		for j, u := range order {
 			if sessions && precedes(u, t) || l.realTime() && ended(u, t, 0) {
 				so[j][i] = true
@@ -393,14 +393,14 @@ func explainsIn(way int, order []*workload.Txn, l Level) (ok bool, ways int) {
 		close3(past)
 	}
 	for t3 := range n {
-		for _, s := range sights[t3] {
+		for _, s := range observations[t3] {
 			for t2 := range n {
 				if t2 == t3 || t2 <= s.writer || !writesKey(order[t2], s.key) {
 					continue // t2 before the writer is as it should be
 				}
 				before := past[t2][t3]
 				if base == AtomicView {
-					before = slices.ContainsFunc(sights[t3], func(r seenBy) bool { return slices.Contains(r.from, t2) && r.at < s.at })
+					before = slices.ContainsFunc(observations[t3], func(r seenBy) bool { return slices.Contains(r.from, t2) && r.at < s.at })
 				}
 				if before {
 					return false, ways

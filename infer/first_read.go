@@ -2,10 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// plainRead takes the i-th operation of n, the transaction in work. It must be a read of a
+// firstRead takes the i-th operation of n, the transaction in work. It must be a read of a
 // register that the transaction has not touched so far, and the plan must know the version.
 // Nearly all reads are such. It does what the general way does for these.
-func (s *absences) plainRead(i int, o *event.Op, n uint32) bool {
+func (s *absences) firstRead(i int, o *event.Op, n uint32) bool {
 	at := s.planFrom + uint32(i)
 	if at >= s.planTo || o.Kind != event.Read || o.Data > event.Register || o.Nothing() || s.freed != s.planFreed {
 		return false

@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/internal/testrun"
 )
 
-// TestRepeatedAgreesWithBruteForce: where several transactions wrote one value, the
+// TestDuplicateValuesAgreeWithBruteForce: where several transactions wrote one value, the
 // writers that are tried decide at every level, as all orders of commits do.
-func TestRepeatedAgreesWithBruteForce(t *testing.T) {
+func TestDuplicateValuesAgreeWithBruteForce(t *testing.T) {
 	opt := Small()
 	opt.Lists, opt.Max = false, 5
 	rng := rand.New(rand.NewPCG(51, 52))
@@ -22,10 +22,10 @@ func TestRepeatedAgreesWithBruteForce(t *testing.T) {
 		}
 		why := func(h History) string {
 			v := Check(h)
-			for _, l := range append(AllLevels(), ForcedLevels()...) {
+			for _, l := range append(AllLevels(), SaturatedLevels()...) {
 				trial := Possible
 				if !l.forbids("prefix") && !l.limits() && l.forbids(AtomicView) {
-					trial = PossibleForced
+					trial = PossibleSaturated
 				}
 				possible, err := trial(h, l)
 				switch {
@@ -48,7 +48,7 @@ func TestRepeatedAgreesWithBruteForce(t *testing.T) {
 			t.Fatalf("%s\n%s", why(small), small.Text())
 		}
 	}
-	for _, l := range append(AllLevels(), ForcedLevels()...) {
+	for _, l := range append(AllLevels(), SaturatedLevels()...) {
 		if held[l] < testrun.Least(200) || fell[l] < testrun.Least(20) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}

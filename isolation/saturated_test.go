@@ -8,9 +8,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// TestNameForcedInTime: T1 and then T2 wrote x, and R, which began when both were over,
+// TestNameSaturatedInTime: T1 and then T2 wrote x, and R, which began when both were over,
 // read what T1 wrote.
-func TestNameForcedInTime(t *testing.T) {
+func TestNameSaturatedInTime(t *testing.T) {
 	record := func(id string, start, end int64, op event.RecordOp) event.Record {
 		return event.Record{ID: id, Status: event.Committed, Flags: event.HasTimes, Start: start, End: end, Ops: []event.RecordOp{op}}
 	}

@@ -2,9 +2,9 @@ package window
 
 import "testing"
 
-// TestRepeatedReport: what a client says of itself beside the transaction, its name
+// TestDuplicateRecords: what a client says of itself beside the transaction, its name
 // and trace, does not make a second report a contradiction; an operation does.
-func TestRepeatedReport(t *testing.T) {
+func TestDuplicateRecords(t *testing.T) {
 	whole := Config{Unbounded: true, Contract: Contract{Complete: true}}
 	m, eff := check(t, whole, `
 {"txn":"T1","status":"committed","name":"pay","trace_id":"a","ops":[{"op":"w","key":"x","value":1}]}

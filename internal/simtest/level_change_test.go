@@ -18,8 +18,8 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// turn is a change of the watched levels before the transaction at a place.
-type turn struct {
+// levelsAt is a change of the watched levels before the transaction at a place.
+type levelsAt struct {
 	at     int
 	levels []isolation.Level
 }
@@ -42,9 +42,9 @@ func randomLevels(rng *rand.Rand) []isolation.Level {
 	return levels
 }
 
-// runTurns is run with changes of the levels, and snapshots read by another machine at
+// runChanging is run with changes of the levels, and snapshots read by another machine at
 // every third transaction. It says for each level at the end at which place it began.
-func runTurns(cfg window.Config, b *event.Batch, turns []turn) (m *window.Machine, began map[isolation.Level]int, err error) {
+func runChanging(cfg window.Config, b *event.Batch, changes []levelsAt) (m *window.Machine, began map[isolation.Level]int, err error) {
 	m = window.New(cfg)
 	began = map[isolation.Level]int{}
 	for _, l := range m.Levels() {
@@ -52,7 +52,7 @@ func runTurns(cfg window.Config, b *event.Batch, turns []turn) (m *window.Machin
 	}
 	var eff window.Effects
 	for i := range b.Txns {
-		for _, t := range turns {
+		for _, t := range changes {
 			if t.at != i {
 				continue
 			}
@@ -126,9 +126,9 @@ func amongLater(h oracle.History, at int) oracle.History {
 // where these take none away: of those that are watched together, one counts what
 // another one's order could not place, and finds what its own could not. Forced orders and linearizability count what they
 // have forgotten for all levels, and are left out.
-func staying(t *testing.T, cfg window.Config, h oracle.History, perm []int, turns []turn, m *window.Machine) string {
+func staying(t *testing.T, cfg window.Config, h oracle.History, perm []int, changes []levelsAt, m *window.Machine) string {
 	all := slices.Clone(cfg.Levels)
-	for _, x := range turns {
+	for _, x := range changes {
 		all = append(all, x.levels...)
 		if slices.ContainsFunc(cfg.Levels, func(l isolation.Level) bool { return !slices.Contains(x.levels, l) }) {
 			return ""
@@ -195,17 +195,17 @@ func TestLevelsChange(t *testing.T) {
 		cfg.Window = window.For(time.Duration(rng.IntN(8)*10) * time.Millisecond)
 		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
 		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
-		var turns []turn
+		var changes []levelsAt
 		for range 1 + rng.IntN(3) {
-			turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
+			changes = append(changes, levelsAt{rng.IntN(len(h) + 1), randomLevels(rng)})
 			if i%4 < 2 { // those of the beginning stay
-				x := &turns[len(turns)-1]
+				x := &changes[len(changes)-1]
 				x.levels = append(slices.Clone(cfg.Levels), slices.DeleteFunc(x.levels, func(l isolation.Level) bool { return slices.Contains(cfg.Levels, l) })...)
 			}
 		}
-		slices.SortStableFunc(turns, func(a, b turn) int { return a.at - b.at })
+		slices.SortStableFunc(changes, func(a, b levelsAt) int { return a.at - b.at })
 		fails := func(h oracle.History, perm []int) string {
-			m, began, err := runTurns(cfg, batchOf(t, h, perm), turns)
+			m, began, err := runChanging(cfg, batchOf(t, h, perm), changes)
 			if err != nil {
 				return err.Error()
 			}
@@ -213,7 +213,7 @@ func TestLevelsChange(t *testing.T) {
 			if s := disagreement(m, o); s != "" {
 				return s
 			}
-			if s := staying(t, cfg, h, perm, turns, m); s != "" {
+			if s := staying(t, cfg, h, perm, changes, m); s != "" {
 				return s
 			}
 			arrived := make(oracle.History, len(h))
@@ -240,7 +240,7 @@ func TestLevelsChange(t *testing.T) {
 			return ""
 		}
 		if why := fails(h, perm); why != "" {
-			for _, x := range turns {
+			for _, x := range changes {
 				t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
 			}
 			t.Logf("at first: %v, window %v, lateness %v, longest %v", isolation.LevelNames(cfg.Levels), cfg.Window, cfg.Lateness, cfg.MaxTxn)

@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/internal/testrun"
 )
 
-// TestForced compares the forced orders with the trial of all orders of commits.
-func TestForced(t *testing.T) {
+// TestSaturated compares the forced orders with the trial of all orders of commits.
+func TestSaturated(t *testing.T) {
 	opt := Small()
 	opt.Blind = 0.5
 	held, fell := map[Level]int{}, map[Level]int{}
@@ -19,11 +19,11 @@ func TestForced(t *testing.T) {
 			continue
 		}
 		got := g.Forces()
-		for _, l := range ForcedLevels() {
+		for _, l := range SaturatedLevels() {
 			if l.base() == AtomicView && g.Torn() {
 				continue
 			}
-			possible, err := PossibleForced(h, l)
+			possible, err := PossibleSaturated(h, l)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestForced(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range ForcedLevels() {
+	for _, l := range SaturatedLevels() {
 		if held[l] < testrun.Least(200) || fell[l] < testrun.Least(50) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// forcedLevels are the levels that rest on forced orders.
-func forcedLevels(t testing.TB) []isolation.Level {
+// saturatedLevels are the levels that rest on forced orders.
+func saturatedLevels(t testing.TB) []isolation.Level {
 	var ls []isolation.Level
-	for _, name := range oracle.ForcedLevels() {
+	for _, name := range oracle.SaturatedLevels() {
 		l, err := isolation.ParseLevel(string(name))
 		if err != nil {
 			t.Fatal(err)
@@ -28,9 +28,9 @@ func forcedLevels(t testing.TB) []isolation.Level {
 	return ls
 }
 
-// forcedDisagreement compares the machine's verdicts on these levels with the
+// saturatedDisagreement compares the machine's verdicts on these levels with the
 // oracle's. sharp asks for a violation wherever the oracle has one.
-func forcedDisagreement(m *window.Machine, h oracle.History, levels []isolation.Level, sharp bool) string {
+func saturatedDisagreement(m *window.Machine, h oracle.History, levels []isolation.Level, sharp bool) string {
 	violated := oracle.Forces(h, int64(m.Config().Contract.ClockDrift))
 	torn := oracle.Dependencies(h).Torn()
 	for _, l := range levels {
@@ -60,7 +60,7 @@ func forcedDisagreement(m *window.Machine, h oracle.History, levels []isolation.
 	return ""
 }
 
-func forcedHistory(rng *rand.Rand, i int) oracle.History {
+func saturatedHistory(rng *rand.Rand, i int) oracle.History {
 	opt := oracle.Wide()
 	if i%2 == 0 {
 		opt = oracle.Small()
@@ -72,14 +72,14 @@ func forcedHistory(rng *rand.Rand, i int) oracle.History {
 	return oracle.Random(rng, opt)
 }
 
-// TestForcedWhole: of whole histories, blind writes or not, in any order of
+// TestSaturatedWhole: of whole histories, blind writes or not, in any order of
 // arrival, the verdicts on the levels that rest on forced orders are the oracle's.
-func TestForcedWhole(t *testing.T) {
+func TestSaturatedWhole(t *testing.T) {
 	t.Parallel()
-	levels := forcedLevels(t)
+	levels := saturatedLevels(t)
 	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
-		h := forcedHistory(rng, i)
+		h := saturatedHistory(rng, i)
 		perm := rng.Perm(len(h))
 		fails := func(h oracle.History, perm []int) string {
 			cfg := exact()
@@ -89,10 +89,10 @@ func TestForcedWhole(t *testing.T) {
 				return err.Error()
 			}
 			c := m.Totals()
-			return forcedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
+			return saturatedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
 		}
 		if why := fails(h, perm); why != "" {
-			reportForced(t, i, h, perm, why, fails)
+			reportSaturated(t, i, h, perm, why, fails)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func inTime(t testing.TB, rng *rand.Rand, i int) (h oracle.History, cfg window.C
 	}
 	cfg = exact()
 	cfg.Contract.ClockDrift = time.Duration(rng.IntN(3)) * time.Millisecond
-	cfg.Levels = forcedLevels(t)
+	cfg.Levels = saturatedLevels(t)
 	switch i % 4 {
 	case 0:
 		cfg.Levels = isolation.Encoded()
@@ -173,9 +173,9 @@ func byTimeAlone(h oracle.History, cfg *window.Config) string {
 	return ""
 }
 
-// TestForcedInTime: the same where real time is in the pasts. Of histories that hold
+// TestSaturatedInTime: the same where real time is in the pasts. Of histories that hold
 // without it many must not hold with it.
-func TestForcedInTime(t *testing.T) {
+func TestSaturatedInTime(t *testing.T) {
 	t.Parallel()
 	fell := map[string]int{}
 	n := histories(t, 4000)
@@ -183,17 +183,17 @@ func TestForcedInTime(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 43))
 		h, cfg := inTime(t, rng, i)
 		perm := rng.Perm(len(h))
-		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(forcedLevels(t), l) })
+		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(saturatedLevels(t), l) })
 		fails := func(h oracle.History, perm []int) string {
 			m, _, err := run(cfg, batchOf(t, h, perm), true)
 			if err != nil {
 				return err.Error()
 			}
 			c := m.Totals()
-			return forcedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
+			return saturatedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
 		}
 		if why := fails(h, perm); why != "" {
-			reportForced(t, i, h, perm, why, fails)
+			reportSaturated(t, i, h, perm, why, fails)
 		}
 		fell[byTimeAlone(h, &cfg)]++
 	}
@@ -202,9 +202,9 @@ func TestForcedInTime(t *testing.T) {
 	}
 }
 
-// TestForcedInTimeWindowed: the same while transactions retire: nothing is reported that
+// TestSaturatedInTimeWindowed: the same while transactions retire: nothing is reported that
 // is not there, and where records come about in order most of what is there is.
-func TestForcedInTimeWindowed(t *testing.T) {
+func TestSaturatedInTimeWindowed(t *testing.T) {
 	t.Parallel()
 	var found, there int
 	n := histories(t, 4000)
@@ -220,7 +220,7 @@ func TestForcedInTimeWindowed(t *testing.T) {
 		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
 		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
 		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
-		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(forcedLevels(t), l) })
+		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(saturatedLevels(t), l) })
 		got := ""
 		fails := func(h oracle.History, perm []int) string {
 			m, _, err := run(cfg, batchOf(t, h, perm), true)
@@ -228,10 +228,10 @@ func TestForcedInTimeWindowed(t *testing.T) {
 				return err.Error()
 			}
 			got, _ = m.Verdict(levels[len(levels)-1])
-			return forcedDisagreement(m, h, levels, false)
+			return saturatedDisagreement(m, h, levels, false)
 		}
 		if why := fails(h, perm); why != "" {
-			reportForced(t, i, h, perm, why, fails)
+			reportSaturated(t, i, h, perm, why, fails)
 		}
 		if level := levels[len(levels)-1].String(); i%3 != 0 && byTimeAlone(h, &cfg) == "strong-read-atomic" && level != "strong-monotonic-atomic-view" {
 			if there++; got == window.Violated {
@@ -244,15 +244,15 @@ func TestForcedInTimeWindowed(t *testing.T) {
 	}
 }
 
-// TestForcedWindowed: the same while transactions retire all the time, and with
+// TestSaturatedWindowed: the same while transactions retire all the time, and with
 // these levels alone or beside all others: nothing is reported that is not there,
 // and nothing is missed without a flag.
-func TestForcedWindowed(t *testing.T) {
+func TestSaturatedWindowed(t *testing.T) {
 	t.Parallel()
-	levels := forcedLevels(t)
+	levels := saturatedLevels(t)
 	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 42))
-		h := forcedHistory(rng, i)
+		h := saturatedHistory(rng, i)
 		perm := rng.Perm(len(h))
 		if i%3 == 0 {
 			perm = identity(len(h))
@@ -271,15 +271,15 @@ func TestForcedWindowed(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
-			return forcedDisagreement(m, h, levels, false)
+			return saturatedDisagreement(m, h, levels, false)
 		}
 		if why := fails(h, perm); why != "" {
-			reportForced(t, i, h, perm, why, fails)
+			reportSaturated(t, i, h, perm, why, fails)
 		}
 	}
 }
 
-func reportForced(t *testing.T, seed int, h oracle.History, perm []int, why string, fails func(oracle.History, []int) string) {
+func reportSaturated(t *testing.T, seed int, h oracle.History, perm []int, why string, fails func(oracle.History, []int) string) {
 	t.Helper()
 	arrived := make(oracle.History, len(h))
 	for i, p := range perm {

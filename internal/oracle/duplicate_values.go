@@ -135,7 +135,7 @@ func (g *Graph) writersOf(v version) (txns []int) {
 	return txns
 }
 
-// Forces says of each of [ForcedLevels] whether h contradicts it, with the writers of
+// Forces says of each of [SaturatedLevels] whether h contradicts it, with the writers of
 // repeated values tried.
 func Forces(h History, drift int64) map[Level]bool {
 	return decide(h, func(h History) Verdicts {

@@ -14,12 +14,12 @@ import (
 // The way back may lead through a value that its writer did not find. T1 reads 100 and deletes
 // the row, T2 inserts 99, T3 reads 99 and writes 100. See fromRoot.
 
-// fullCircle takes in that the write record id is installed. It follows the writes that
+// valueCycle takes in that the write record id is installed. It follows the writes that
 // replaced id's own version, and so on. If they lead back to the version that id replaced, all
 // of these values came back. O(versions of the key that were replaced before, at most
 // maxVersionCycle). It is O(1) where its own version has no successor yet, as mostly when
 // records come in order.
-func (g *signs) fullCircle(s *causes, id uint32) {
+func (g *signs) valueCycle(s *causes, id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
 	if !s.opt.causal() || s.keys[k].flags&(versioned|repeats) != 0 {
@@ -42,7 +42,7 @@ func (g *signs) fullCircle(s *causes, id uint32) {
 	}
 }
 
-// comesBack is the part of fullCircle behind the write record id. It notes who replaced the versions
+// comesBack is the part of valueCycle behind the write record id. It notes who replaced the versions
 // there.
 func (g *signs) comesBack(s *causes, id uint32) bool {
 	w := &s.writes[id]
@@ -55,9 +55,9 @@ func (g *signs) comesBack(s *causes, id uint32) bool {
 				continue
 			}
 			if !w.blind && x.version == w.pred {
-				g.circled = append(g.circled, w.version, w.pred)
+				g.cameBack = append(g.cameBack, w.version, w.pred)
 				for ; hops[i].parent >= 0; i = hops[i].parent {
-					g.circled = append(g.circled, hops[i].to)
+					g.cameBack = append(g.cameBack, hops[i].to)
 				}
 				return true
 			}
@@ -91,16 +91,16 @@ func (g *signs) fromRoot(s *causes, id uint32) {
 	g.findRoots(s, id, since)
 	for _, root := range g.roots {
 		if x := &s.writes[root]; x.unread || x.absent && g.emptied(s, root) || !x.absent && s.opt.strangers() {
-			g.circle(s, root)
+			g.partCycle(s, root)
 		}
 	}
 }
 
-// circle makes replaced versions ambiguous if they may have been replaced before root.
-func (g *signs) circle(s *causes, root uint32) {
+// partCycle makes replaced versions ambiguous if they may have been replaced before root.
+func (g *signs) partCycle(s *causes, root uint32) {
 	for _, o := range g.replaced {
 		if g.overlap(s, root, o) && (s.writes[root].unread && s.mayTryAgain(s.writes[root].txn) || !g.heldAnother(s, o)) {
-			g.circled = append(g.circled, s.writes[o].pred)
+			g.cameBack = append(g.cameBack, s.writes[o].pred)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func (g *signs) circle(s *causes, root uint32) {
 const maxRoots = 64
 
 // emptied says whether somebody may have deleted the key before root, which had found nothing there.
-// It looks at deletes behind all roots: between what was replaced and a delete, a value may be in
-// doubt. O(maxVersionCycle, and what was replaced).
+// It looks at deletes behind all roots: between what was replaced and a delete, a value may
+// name no writer. O(maxVersionCycle, and what was replaced).
 func (g *signs) emptied(s *causes, root uint32) bool {
 	deleted := func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }
 	if slices.ContainsFunc(g.replaced, deleted) {
@@ -139,7 +139,7 @@ func (g *signs) fromRoots(s *causes, id uint32) {
 		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
 			g.replaced = g.replaced[:0]
 			g.comesBack(s, root)
-			g.circle(s, root)
+			g.partCycle(s, root)
 		}
 	}
 }
@@ -152,27 +152,27 @@ func (g *signs) fromRoots(s *causes, id uint32) {
 // between).
 func (g *signs) findRoots(s *causes, id uint32, since int64) {
 	g.roots = g.roots[:0]
-	doubt := false
+	unnamed := false
 	for range maxVersionCycle {
 		w := &s.writes[id]
 		if t := &s.txns[w.txn]; w.intermediate || t.flags&hasTimes != 0 && t.end < since {
 			return
 		}
 		if w.blind {
-			if !doubt || w.absent || g.doubted(s, id) {
+			if !unnamed || w.absent || g.begunLater(s, id) {
 				g.roots = append(g.roots, id)
 			}
 			return
 		}
 		v := &s.versions[w.pred]
 		if v.writer == 0 || v.flags&(ambiguous|initialVersion) != 0 {
-			if !doubt || g.doubted(s, id) {
+			if !unnamed || g.begunLater(s, id) {
 				g.roots = append(g.roots, id)
 			}
 			if v.possible != 1 {
 				return
 			}
-			doubt = true
+			unnamed = true
 		}
 		id = v.writes
 		for id != 0 && (s.txns[s.writes[id].txn].state != counted || v.writer != 0 && s.writes[id].txn != v.writer) {
@@ -187,9 +187,9 @@ func (g *signs) findRoots(s *causes, id uint32, since int64) {
 	}
 }
 
-// doubted says whether the write record root replaced a value whose writer began, by its
+// begunLater says whether the write record root replaced a value whose writer began, by its
 // record, when root was over. Then clocks differ, or the value had another writer.
-func (g *signs) doubted(s *causes, root uint32) bool {
+func (g *signs) begunLater(s *causes, root uint32) bool {
 	w := &s.writes[root]
 	if w.unread || w.absent {
 		return false
@@ -211,12 +211,12 @@ func (g *signs) doubted(s *causes, root uint32) bool {
 
 // overlap says whether the transaction of the write record o may have run before root's. Their
 // session and their records decide. The clock drift decides if root had found nothing in a
-// deleted row, or a value in doubt.
+// deleted row, or a value that names no writer.
 func (g *signs) overlap(s *causes, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
 	slack := int64(0)
-	if s.writes[root].absent || g.doubted(s, root) {
+	if s.writes[root].absent || g.begunLater(s, root) {
 		slack = s.opt.ClockDrift
 	}
 	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end || r.start-w.end <= slack) && !beforeInSession(w, r)
@@ -229,12 +229,12 @@ func (g *signs) heldAnother(s *causes, o uint32) bool {
 	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)
 }
 
-// settleCircles makes the versions that came back ambiguous, at the end of a record.
-func (g *signs) settleCircles(s *registers) {
-	for _, v := range g.circled {
+// settleCameBack makes the versions that came back ambiguous, at the end of a record.
+func (g *signs) settleCameBack(s *registers) {
+	for _, v := range g.cameBack {
 		if s.versions[v].flags&(ambiguous|initialVersion) == 0 && s.versions[v].key != 0 {
 			s.makeAmbiguous(v)
 		}
 	}
-	g.circled = g.circled[:0]
+	g.cameBack = g.cameBack[:0]
 }

@@ -24,11 +24,11 @@ func repeating(i int) oracle.Options {
 	return o
 }
 
-// TestRepeatedValues: whole histories in which several transactions write one value
+// TestDuplicateValues: whole histories in which several transactions write one value
 // have the verdicts of trying all orders of commits, in any order of arrival. Only one of
 // unknown outcome that may have written what was read leaves a level unknown, or a value
 // that nobody left who counts.
-func TestRepeatedValues(t *testing.T) {
+func TestDuplicateValues(t *testing.T) {
 	t.Parallel()
 	counts, decided := map[string]int{}, map[string]int{}
 	n := histories(t, 6000)
@@ -81,10 +81,10 @@ func TestRepeatedValues(t *testing.T) {
 	}
 }
 
-// TestRepeatedInWindows: in streams with windows of 0 to 3 transactions, nothing is
+// TestDuplicateValuesInWindows: in streams with windows of 0 to 3 transactions, nothing is
 // reported of repeated values that is possible, and what is said to hold is. Restarts in
 // between change nothing. It counts how much is decided.
-func TestRepeatedInWindows(t *testing.T) {
+func TestDuplicateValuesInWindows(t *testing.T) {
 	t.Parallel()
 	f := blindForm{windowed: true, restarts: true}
 	counts := map[string]int{}
@@ -122,9 +122,9 @@ func TestRepeatedInWindows(t *testing.T) {
 	}
 }
 
-// TestRepeatedStream: a valid stream in which each key has few values keeps its verdict over
+// TestDuplicateValuesStream: a valid stream in which each key has few values keeps its verdict over
 // many windows, blind writes or not. It prints how large a share of the reads is decided.
-func TestRepeatedStream(t *testing.T) {
+func TestDuplicateValuesStream(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		blind  float64
