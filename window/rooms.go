@@ -101,6 +101,7 @@ type reports struct {
 	cause        string // of the withdrawals in work
 	panes        panes
 	horizon      horizon
+	late         bool                // the record in work ended before the watermark
 	outcomeOnly  bool                // the record in work tells an abort, or an outcome after the lateness: what it shows behind the window is counted
 	found        map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
 	faults       faults              // that were told
