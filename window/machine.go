@@ -55,7 +55,7 @@ type Counters struct {
 	// Merged counts findings that were not told because another one stands for them.
 	Merged int64 `json:"merged,omitempty"`
 	// Findings that had left and were taken back. The causes are a late record, a late outcome,
-	// the first sign that the values of a pattern repeat, and none of these.
+	// the first sign that the values of a pattern repeat, and what remains.
 	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
 	WithdrawnOutcome    int64 `json:"withdrawn_late_outcome"`
 	WithdrawnRepetition int64 `json:"withdrawn_repetition"`
