@@ -223,6 +223,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 	counter("findings_withdrawn_total", float64(k.WithdrawnRecord), x.Source, "late-record")
 	counter("findings_withdrawn_total", float64(k.WithdrawnOutcome), x.Source, "late-outcome")
 	counter("findings_withdrawn_total", float64(k.WithdrawnRepetition), x.Source, "repetition")
+	counter("findings_withdrawn_total", float64(k.WithdrawnOther), x.Source, "other")
 	counter("findings_merged_total", float64(k.Merged), x.Source)
 	gauge("findings_waiting", float64(x.Waiting), x.Source)
 	counter("transactions_total", float64(k.Committed), x.Source, "committed")
