@@ -16,6 +16,12 @@
       const at = new Date(t.dataset.local);
       if (!isNaN(at) && at.getTimezoneOffset() !== 0) t.textContent = `      = ${localOf(at).brief} local`;
     }
+    for (const t of root.querySelectorAll("title[data-from]")) { // the tip of a stretch of time
+      const from = new Date(t.dataset.from), to = new Date(t.dataset.to);
+      if (isNaN(from) || isNaN(to) || from.getTimezoneOffset() === 0) continue;
+      t.textContent += `\n${localOf(from).full.slice(0, -7)} to ${localOf(to).full.slice(0, -7)} local time`;
+      t.removeAttribute("data-from");
+    }
     for (const t of root.querySelectorAll("time[datetime]:not([title])")) {
       const at = new Date(t.getAttribute("datetime"));
       if (isNaN(at)) continue;
