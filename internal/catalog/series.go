@@ -13,8 +13,8 @@ type Series struct {
 	Total    int // in the span
 }
 
-// Count counts the findings that match by anomaly, those that the expected level allows apart, in parts of the span from one instant to another, ns. The
-// largest series come first. O(findings).
+// Count counts the findings that match by anomaly, in parts of the span from one instant to another, ns. Allowed findings
+// are series of their own. The largest series come first. O(findings).
 func (c *Catalog) Count(q Query, from, to int64, parts int) (all []Series) {
 	if parts < 1 || to <= from {
 		return nil

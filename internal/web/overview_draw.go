@@ -126,8 +126,8 @@ type chart struct {
 	series  []catalog.Series
 }
 
-// Charts are those that have something to show. What the level allows has a chart and a scale of its own: it may be far
-// more than what matters.
+// Charts are those that have something to show. Allowed findings have a chart and a scale of their own: they may be far
+// more than the others.
 func (p *overviewPage) Charts() (all []chart) {
 	for _, allowed := range []bool{false, true} {
 		c := chart{page: p, Allowed: allowed}
@@ -143,7 +143,7 @@ func (p *overviewPage) Charts() (all []chart) {
 	return all
 }
 
-// query is what of a list or of groups the chart shows.
+// query has the filters of a list, or of groups, that shows what the chart shows.
 func (c chart) query(more ...string) url.Values {
 	values := url.Values{"expected": {strconv.FormatBool(c.Allowed)}}
 	for i := 0; i+1 < len(more); i += 2 {
