@@ -204,7 +204,11 @@
     events = new EventSource(main.dataset.events);
     events.addEventListener("change", renew);
     events.addEventListener("open", () => { live = "live"; tell(); renew(); });
-    events.addEventListener("error", () => { live = "not connected"; tell(); });
+    events.addEventListener("error", () => setTimeout(() => { // it connects again by itself, mostly at once
+      if (!events || events.readyState === EventSource.OPEN) return;
+      live = "not connected";
+      tell();
+    }, 2000));
   };
   document.addEventListener("visibilitychange", follow);
   follow();
