@@ -31,8 +31,9 @@ type Sink struct {
 
 // Defaults of [Sink].
 const (
-	DefaultPerPattern = 1000
-	DefaultEvery      = time.Minute
+	// A person gets three examples of a fault and a digest of the others, and no more within ten minutes.
+	DefaultPerPattern = 3
+	DefaultEvery      = 10 * time.Minute
 	DefaultHold       = 20 * time.Minute
 	DefaultResend     = time.Minute
 )

@@ -281,6 +281,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 	}
 	slices.Sort(levels)
 	for _, level := range levels {
+		gauge("open_by_contract", truth(healthy(x, x.Verdicts[level])), x.Source, level)
 		gauge("verdict", verdictValue(x.Verdicts[level].Verdict), x.Source, level)
 		gauge("decided_ratio", x.Verdicts[level].Share, x.Source, level)
 	}
