@@ -257,16 +257,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-// A webhook mostly ends at a person: of one fault there are a few examples, and a digest. A program that reads a broker
-// or a file gets all, and Alertmanager groups by itself.
-func TestDefaultLimit(t *testing.T) {
-	person, program, grouped := NewSink(), NewSink(), NewSink()
-	person.Webhook, program.NATS, grouped.Alertmanager = &Webhook{}, &NATSSink{}, &Alertmanager{}
-	if n := person.Limit(); n < 1 || n > 10 || person.Every < 5*time.Minute {
-		t.Errorf("a person gets %d in %s", n, person.Every)
-	}
-	if program.Limit() != 0 || grouped.Limit() != 0 {
-		t.Errorf("a broker gets %d, Alertmanager %d", program.Limit(), grouped.Limit())
-	}
-}

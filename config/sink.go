@@ -31,9 +31,8 @@ type Sink struct {
 
 // Defaults of [Sink].
 const (
-	// A person gets three examples of a fault and a digest of the others, and no more within ten minutes.
-	DefaultPerPattern = 3
-	DefaultEvery      = 10 * time.Minute
+	DefaultPerPattern = 1000
+	DefaultEvery      = time.Minute
 	DefaultHold       = 20 * time.Minute
 	DefaultResend     = time.Minute
 )

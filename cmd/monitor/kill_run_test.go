@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -75,11 +74,7 @@ func killed9(t *testing.T, open func(*testing.T, *rand.Rand) killInput) {
 
 	published := make(chan error, 1)
 	go func() { published <- publishAll(t.Context(), &input, records, random(2)) }()
-	sinks := filepath.Join(dir, "sinks.yaml")
-	if err := os.WriteFile(sinks, fmt.Appendf(nil, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0}\n", hook.url), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m := newLives(program, filepath.Join(dir, "killed"), append(input.flags, "--config", sinks)...)
+	m := newLives(program, filepath.Join(dir, "killed"), append(input.flags, "--webhook", hook.url)...)
 	live(t, m, hook, random(3), kills)
 	if err := <-published; err != nil {
 		t.Fatal(err)
