@@ -226,6 +226,7 @@ type groupRun struct {
 	state   *groupState // nil: no group
 	records [][]byte
 	members []*groupMember
+	flags   []string // more of them
 
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
@@ -274,6 +275,7 @@ func (r *groupRun) start(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	m.args = []string{"run", "--config", "isowatch.yaml", "--http", "off", "--output", "jsonl", "--idle", "5s", "--lateness", "2s", "--contract", pairContract}
+	m.args = append(m.args, r.flags...)
 	if s := r.state; s != nil {
 		m.args = append(m.args, "--group", "g", "--group-state", s.url(s.address), "--group-lease", groupLease.String(), "--group-member", name)
 		m.environ = s.env(s.address)
