@@ -22,6 +22,7 @@ import (
 // groupInput is what the members of a test read: a unit for each source.
 type groupInput struct {
 	address string                                                 // of the broker
+	rewrite bool                                                   // it names its own address to clients
 	text    func(address string) string                            // in the file of settings
 	publish func(ctx context.Context, unit int, data []byte) error // safe for one goroutine
 }
@@ -86,7 +87,7 @@ func kafkaGroup(t *testing.T) groupInput {
 	t.Helper()
 	address := startKafka(t, 1, "g0", "g1", "g2")
 	return groupInput{
-		address: address,
+		address: address, rewrite: true,
 		text: func(address string) string {
 			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g0, g1, g2]}", address)
 		},
@@ -99,7 +100,7 @@ func kafkaPartitionsGroup(t *testing.T) groupInput {
 	t.Helper()
 	address := startKafka(t, groupSources, "g")
 	return groupInput{
-		address: address,
+		address: address, rewrite: true,
 		text: func(address string) string {
 			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g], unit: partition}", address)
 		},
