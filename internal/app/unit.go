@@ -183,6 +183,10 @@ func (u *unit) watch(data []byte, through uint64) error {
 	if data != nil {
 		go u.readsWell()
 	}
+	following, stopFollowing := context.WithCancel(context.Background())
+	followed := make(chan struct{})
+	go func() { defer close(followed); u.followOffsets(following, a, settings) }()
+	defer func() { stopFollowing(); <-followed }()
 	u.log.Info("watches the unit", "after", time.Since(began).Round(time.Millisecond).String())
 	select {
 	case <-a.Done():
