@@ -43,7 +43,7 @@ func (g *Group) followSources(ctx context.Context) {
 	for {
 		err := g.lookAtSources(ctx)
 		if err != nil && ctx.Err() == nil && !told {
-			g.log.Warn("whether a source is in two units is not known", "err", err)
+			g.log.Warn("it cannot be seen whether a source is in two units", "err", err)
 		}
 		told = err != nil
 		select {
