@@ -233,7 +233,7 @@ func (a *Alertmanager) tellAll(ctx context.Context, payload []byte) error {
 		return errors.Join(errs...)
 	}
 	if failed > 0 {
-		a.opt.Log.Warn("alert: some of the Alertmanagers were not told", "sink", a.Name(), "err", errors.Join(errs...))
+		a.opt.Log.Warn("alert: some of the Alertmanagers did not get the alerts", "sink", a.Name(), "err", errors.Join(errs...))
 	}
 	return nil
 }

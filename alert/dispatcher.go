@@ -356,7 +356,7 @@ func (w *worker) offer(wanted []Delivery) error {
 	}
 	if w.rejected++; w.rejected >= rejections {
 		metrics.rejected.WithLabelValues(name).Inc()
-		w.options.Log.Error("alert: finding given up, its receiver rejects it",
+		w.options.Log.Error("alert: the receiver rejects a finding, and it is not sent again",
 			"sink", name, "finding", wanted[0].Finding.ID, "err", err)
 		return nil
 	}

@@ -240,7 +240,7 @@ func checkInputs(f *faults, inputs []placedInput) {
 			case twice && x.Probe != nil:
 				f.add(x.path, "source %s is probed twice, by %s and %s: give one of them another source", x.Probe.SourceName(), first, x.path)
 			case twice:
-				f.add(x.path, "%s is read twice, by %s and %s: positions name no cluster", name, first, x.path)
+				f.add(x.path, "%s is read twice, by %s and %s: streams and topics need different names, also in different clusters", name, first, x.path)
 			default:
 				seen[name] = x.path
 			}

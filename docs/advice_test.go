@@ -52,7 +52,7 @@ func TestAdviceOn(t *testing.T) {
 		{"G-single-item", "postgresql/serializable", "The transactions ran at a weaker setting", "Make sure", "each statement has"},
 		{"G-single-item", "", "A read that went past", "Do both reads", "weaker"},
 		{"G1a", "mongodb/local", "mongodb/local allows it", "If the application needs it kept out, use mongodb/majority.", "mysql"},
-		{"G1a", "sqlite/serializable", "Your capture", "Ask how", "mysql"},
+		{"G1a", "sqlite/serializable", "Your capture", "How did the client know", "mysql"},
 		{"nonlinearizable", "etcd/linearizable", "The transactions ran at a weaker setting: etcd/serializable allows it. WithSerializable", "Make sure", "Cassandra"},
 		{"G2-item", "mongodb/linearizable", "mongodb/linearizable promises something of each key by itself", "If the application needs it kept out, order", "use mongodb"},
 		{"weaker-than-expected", "postgresql/serializable", "A connection pool", "default_transaction_isolation is", "mysql"},

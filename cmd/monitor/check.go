@@ -66,14 +66,16 @@ func checkCommand(t *terminal) *cobra.Command {
 		Short: "Check whole histories, exactly",
 		Long: "Check reads recorded histories and shows whether they satisfy isolation levels. A file has one transaction as JSON on\n" +
 			"each line, or the format of another checker (--format), which is recognized by the content. FILE - is standard input.\n" +
-			"Check keeps the whole history, unless --window is given. It checks small files at the same time, and answers in order.\n\n" +
-			"A record that cannot be decoded is reported on standard error, and makes verdicts unknown. Each source in a file is\n" +
-			"a history of its own. The verdict on a level is the worst one of all sources.\n\n" +
-			"--expect names one level, or what a product promises at a setting. Its verdict is the exit code, even if --levels\n" +
-			"names more levels. A level that some transactions did not ask for (isolation in their records) is unknown unless it\n" +
-			"is violated. --contract isolation=ignore judges all transactions by it.\n\n" +
+			"Check keeps the whole history in memory, unless --window is given.\n\n" +
+			"A record that cannot be decoded is reported on standard error, and makes verdicts unknown. If a file has several\n" +
+			"sources, each is checked by itself. The verdict on a level is the worst one of all sources.\n\n" +
+			"--expect names one level, or a setting of a product. The exit code is the verdict on this level, even if --levels\n" +
+			"names more levels. If some transactions asked for a weaker level (isolation in their records), the verdict is unknown\n" +
+			"at best. --contract isolation=ignore judges all transactions by the expected level.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted.\n" +
 			"254 wrong usage, or a file that cannot be read (the others are still checked). 255 internal error.",
+		Example: "  monitor check history.jsonl\n" +
+			"  monitor check --contract start=existing,unmonitored-writers=yes --expect postgresql/read-committed txns.jsonl",
 		Args: arguments(1, -1),
 		RunE: func(c *cobra.Command, files []string) (err error) {
 			if err := w.Validate(); err != nil {

@@ -30,7 +30,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 		Long: "Findings prints the latest revision of every finding in a data folder, the oldest first. If a service has the folder\n" +
 			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
-			"finding's transactions: \"monitor check --contract start=existing\" on it makes the finding again.",
+			"finding's transactions. \"monitor check --contract start=existing\" finds the anomaly again in this history.",
+		Example: "  monitor findings --data ./isowatch-data --since 1h\n" +
+			"  monitor findings --data ./isowatch-data --id ID --output history > history.jsonl",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := some.check(); err != nil {

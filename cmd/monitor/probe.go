@@ -50,14 +50,14 @@ func probeCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "probe URL",
 		Short: "Run a small workload on a database, and watch it",
-		Long: "Probe runs a small, steady workload on a database, in tables of its own, and watches what the database answers:\n" +
+		Long: "Probe runs a small, steady workload on a database, in tables of its own, and checks what the database answers:\n" +
 			"does it keep its promise? Probe touches no other table, and drops its own at the end. URL is one of\n\n" +
 			"  postgres://USER@HOST/DATABASE    mysql://USER@HOST/    sqlite:///FILE\n" +
 			"  exec:COMMAND                     any database, through a program that speaks for it (docs/probe.md)\n" +
 			"  sim:LEVEL                        a simulated store that keeps exactly this level, to try things\n\n" +
 			"A password in the URL is refused, since the list of processes shows it: use --password-file, or PGPASSFILE.\n\n" +
-			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and decides\n" +
-			"everything. A second signal only heals and cleans up. A third one ends it at once.\n\n" +
+			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and prints the\n" +
+			"verdict. At a second signal it only heals and cleans up. A third signal ends it at once.\n\n" +
 			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown. 254 wrong usage, or a database that\n" +
 			"cannot be reached or refuses the login. 255 internal error.",
 		Example: "  monitor probe sim:snapshot-isolation --expect serializable --duration 10s\n" +

@@ -28,21 +28,21 @@ func replayCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay",
 		Short: "Check a range of the input again, and close a horizon finding",
-		Long: "Replay reads records from a broker or from files, and shows whether they satisfy isolation levels. It stores nothing\n" +
-			"itself, and keeps the whole range unless --window is given. Without --to it reads to the end that the input has when\n" +
-			"replay begins.\n\n" +
+		Long: "Replay reads records again, from a broker or from files, and shows whether they satisfy isolation levels. It stores\n" +
+			"nothing. It keeps the whole range in memory, unless --window is given. Without --to it reads all records that are\n" +
+			"there when it begins.\n\n" +
 			"--from and --to (exclusive) are times in RFC 3339, or positions. A position is the sequence of a NATS message, the byte\n" +
 			"of a line in a file, or PARTITION:OFFSET,... for Kafka. A range of times holds the transactions that ran in it. A range\n" +
-			"leaves out records, so it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
-			"A horizon finding names the command that decides it. The output closes --finding in one of two ways:\n" +
+			"leaves out records, so it is checked with --contract capture=partial, and with --from also with start=existing.\n\n" +
+			"A horizon finding contains the replay command that decides it. This command closes the finding in one of two ways:\n" +
 			"  resolved-violated   the range holds a violation of --expect, and a transaction named by --txn is part of it\n" +
 			"  resolved-ok         the whole range was read, with the writer of every value that a --txn read, and holds no such violation\n" +
-			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
-			"stores it, and sends it to its sinks.\n\n" +
+			"Otherwise the finding stays open, and standard error shows the reason. The service that uses the folder --data checks\n" +
+			"the answer, stores it, and sends it to its sinks.\n\n" +
 			"Unlike check, replay takes its exit code from --levels: --expect is the level of the service that made --finding,\n" +
 			"which the answer must fit.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
-			"usage, or an input that cannot be read. 255 internal error, and with --fault: the fault comes again.",
+			"usage, or an input that cannot be read. 255 internal error, and with --fault: the failure happens again.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
@@ -74,7 +74,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f := c.Flags()
 	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
-	f.StringVar(&fault, "fault", "", "only do again what a file of the folder 'faults' holds: does this version have the fault?")
+	f.StringVar(&fault, "fault", "", "only replay a file of the folder 'faults': does this version still fail on these records?")
 	in.brokers(f)
 	f.Var(boundValue{&r.From}, "from", "where the range begins (default: the input's beginning)")
 	f.Var(boundValue{&r.To}, "to", "where the range ends, exclusive (default: the input's present end)")

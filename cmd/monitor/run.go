@@ -39,10 +39,13 @@ func runCommand(t *terminal) *cobra.Command {
 		Long: "Run reads records from NATS, Kafka, files or standard input, and reports findings as it makes them. Without an\n" +
 			"input it starts a NATS server that clients can publish to: stream " + config.DefaultStream + ", subjects " + config.DefaultSubjects + ".\n\n" +
 			"--config names a YAML file with the same settings and more, such as several sources (docs/configuration.md). A flag\n" +
-			"counts more than its environment variable, and a variable more than the file.\n\n" +
-			"SIGTERM: the service commits what it has read, then ends. A second signal ends it at once.\n\n" +
+			"overrides its environment variable, and a variable overrides the file.\n\n" +
+			"SIGTERM: the service stores the results of all records that it has read, then ends. A second signal ends it at once.\n\n" +
 			"Exit codes: 0 after a signal. At the end of standard input: 0 all levels hold, 1 one is violated, 2 one is unknown.\n" +
 			"254 wrong usage or configuration, an address or a folder in use, an input that refuses the login. 255 internal error.",
+		Example: "  monitor run --tail '/var/log/app/*.jsonl' --expect postgresql/read-committed\n" +
+			"  monitor run --kafka broker:9092 --topic transactions --expect mysql/repeatable-read\n" +
+			"  monitor run --config isowatch.yaml",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)

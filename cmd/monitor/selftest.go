@@ -151,7 +151,7 @@ func (a *asking) await(ctx context.Context, service string) error {
 		select {
 		case <-ctx.Done():
 			if err == nil {
-				err = errors.New("it did not find what it plants")
+				err = errors.New("it did not find its planted anomaly")
 			}
 			return fmt.Errorf("%s: %w", printable(service), err)
 		case <-time.After(time.Second):

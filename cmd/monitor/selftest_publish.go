@@ -18,7 +18,7 @@ import (
 )
 
 // errUnheard: the anomaly was published, and the service does not tell it.
-var errUnheard = errors.New("it does not find what was published")
+var errUnheard = errors.New("it does not find the published anomaly")
 
 // brokers are the inputs of a configuration file that others can publish to.
 func brokers(file string) ([]config.Input, error) {

@@ -16,7 +16,7 @@ func validateCommand(t *terminal) *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check records against the format, and show what they can reveal",
 		Long: "Validate reads files of records, one JSON object on each line. It shows which records are invalid, and where. It also\n" +
-			"shows which anomalies the records cannot reveal, whatever the database does. FILE - is standard input.\n\n" +
+			"shows which anomalies the records cannot show, even if the database has them. FILE - is standard input.\n\n" +
 			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema && len(args) > 0 {

@@ -15,7 +15,7 @@ func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 	f.DurationVar(&w.Lateness, "lateness", w.Lateness, "how late a record may come, compared with the latest record")
 	f.DurationVar(&w.MaxTransaction, "max-transaction", w.MaxTransaction, "longest time that a transaction takes; one that is open for longer gets the outcome unknown")
 	f.IntVar(&w.LiveCap, "live-cap", w.LiveCap, "most transactions in the window; with more, the window shrinks")
-	f.Var(contractValue{&w.Contract, new([]string)}, "contract", "how complete the records are, and what else is known of them")
+	f.Var(contractValue{&w.Contract, new([]string)}, "contract", "what the monitor may assume of the records, such as that none is missing (docs/semantics.md)")
 	f.StringSliceVar(&w.Patterns, "patterns", nil, "patterns of keys, such as acct/#/balance, in addition to those that the monitor finds")
 	f.BoolVar(&w.ShowValues, "show-values", w.ShowValues, showValuesUsage)
 	f.StringSliceVar(&w.Sessions, "sessions", nil, "all sessions, for a contract with sessions=closed")

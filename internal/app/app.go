@@ -382,7 +382,7 @@ func (a *App) Err() error {
 		if err := a.flow.err; errors.Is(err, ErrStore) {
 			return fmt.Errorf("%w%s", err, a.remedy(err))
 		} else if errors.Is(err, engine.ErrStopped) {
-			return fmt.Errorf("%w\nReport it, with the files in %s. A new start goes on behind these records.", err, a.path(faultsFolder))
+			return fmt.Errorf("%w\nReport it, with the files in %s. A restart goes on after these records.", err, a.path(faultsFolder))
 		}
 		return a.flow.err
 	default:

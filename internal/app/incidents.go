@@ -34,7 +34,7 @@ func (a *App) note(x *incident, at time.Time) {
 		err = engine.Reader{Store: a.store}.AddIncident(at.UnixNano(), at.Add(-keepIncidents).UnixNano(), text)
 	}
 	if err != nil {
-		a.log.Warn("what happened cannot be stored: pages will not show it", "what", x.Name, "err", err)
+		a.log.Warn("an event cannot be stored: pages will not show it", "what", x.Name, "err", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *App) incidentsBeside(source string, from, to time.Time) (all []finding.
 	}
 	for _, err := range []error{err, gapErr} {
 		if err != nil {
-			a.log.Warn("what happened beside a finding cannot be read", "source", source, "err", err)
+			a.log.Warn("the events around a finding cannot be read", "source", source, "err", err)
 		}
 	}
 	return all

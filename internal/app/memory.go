@@ -160,14 +160,14 @@ func (a *App) fitMemory(ctx context.Context) {
 	switch {
 	case !changed: // and told already
 	case was >= 1:
-		a.log.Warn("memory is short: transactions freeze earlier, and keys go to disk earlier", "limit", a.memory.limit(), "share of the caps", now)
+		a.log.Warn("memory is short: transactions leave the window early, and keys go to disk early", "limit", a.memory.limit(), "share of the caps", now)
 	case now >= 1:
-		a.log.Info("memory is no longer short: the caps are as configured")
+		a.log.Info("memory is no longer short: the limits of the window are as configured")
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, capsWait, errNoStep)
 	defer cancel()
 	err := a.reconfigure(wait, a.current.Load(), false)
 	if a.memory.unapplied = err != nil; err != nil && changed && ctx.Err() == nil {
-		a.log.Error("caps cannot be changed yet", "err", errors.Join(err, context.Cause(wait)))
+		a.log.Error("the limits of the window cannot be changed yet", "err", errors.Join(err, context.Cause(wait)))
 	}
 }

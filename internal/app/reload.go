@@ -18,7 +18,7 @@ import (
 // second.
 const reloadWait = 20 * time.Second
 
-var errNoStep = errors.New("no step is made: the disk is full, or slow")
+var errNoStep = errors.New("nothing is checked: the disk is full, or slow")
 
 // Reload lets another configuration take effect in a running service. It covers levels, windows, caps
 // and contracts of sources, and the sinks with their secrets. A setting changes only if a start over
@@ -35,7 +35,7 @@ func (a *App) Reload(ctx context.Context, next config.Service) error {
 	}
 	fixed := a.config.Fixed(&next)
 	if len(fixed) > 0 {
-		a.log.Warn("the new configuration is in effect, except for settings that need a new start", "keys", strings.Join(fixed, ", "))
+		a.log.Warn("the new configuration is in effect, except for settings that need a restart", "keys", strings.Join(fixed, ", "))
 	} else {
 		a.log.Info("the new configuration is in effect")
 	}

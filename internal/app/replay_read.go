@@ -54,13 +54,13 @@ func (p *replaying) openFiles() (records []string, err error) {
 	case len(foreign) == 0:
 		records = p.Config.Files // also those that match later on
 	case len(paths) > 1 || c.NATS != nil || c.Kafka != nil:
-		return nil, fmt.Errorf("%s is a history of its own: it is replayed alone", foreign[0])
+		return nil, fmt.Errorf("%s is a whole history: replay it alone, without other inputs", foreign[0])
 	}
 	if from.Kind != config.AtOffset && to.Kind != config.AtOffset {
 		return records, nil
 	}
 	if len(paths) != 1 {
-		return nil, fmt.Errorf("a byte is a place in one file, and %d match", len(paths))
+		return nil, fmt.Errorf("a position in bytes needs a single file, and %d match", len(paths))
 	}
 	if len(foreign) > 0 {
 		return nil, fmt.Errorf("%s is not a file of records: it has no range of bytes", foreign[0])
@@ -76,7 +76,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 
 // behindEnd: from is a position that the partition has not reached.
 func behindEnd(from config.Bound, partition string) error {
-	return fmt.Errorf("--from %s is behind the end of %s", from, partition)
+	return fmt.Errorf("--from %s is after the end of %s", from, partition)
 }
 
 // openOther opens the file if it is of another checker's format. For a file of records it returns the
@@ -169,7 +169,7 @@ func (p *replaying) read(ctx context.Context) error {
 			}
 		}
 		if err := ctx.Err(); err != nil {
-			return errors.New("interrupted: the part that was read gives no answer")
+			return errors.New("interrupted: the part that was read gives no verdict")
 		}
 	}
 	return nil

@@ -260,7 +260,7 @@ func TestReplayUnreadable(t *testing.T) {
 		r := replayOf()
 		change(&r)
 		replay := Replay{Config: r, Patience: 200 * time.Millisecond}
-		if _, err := replay.Run(t.Context()); !errors.Is(err, ErrInput) || strings.HasPrefix(name, "behind") && !strings.Contains(err.Error(), "99999 is behind the end of ") {
+		if _, err := replay.Run(t.Context()); !errors.Is(err, ErrInput) || strings.HasPrefix(name, "behind") && !strings.Contains(err.Error(), "99999 is after the end of ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -195,7 +195,7 @@ func (s *shelf) recall() error {
 	return s.reader.Marks(func(group string, text []byte) error {
 		var m catalog.Marks
 		if err := json.Unmarshal(text, &m); err != nil {
-			s.log.Error("what was said of a group of findings cannot be read", "group", group, "err", err)
+			s.log.Error("who acknowledged or silenced a group of findings cannot be read", "group", group, "err", err)
 			return nil
 		}
 		s.catalog.Mark(group, m)
@@ -215,7 +215,7 @@ func (s *shelf) run(ctx context.Context) {
 		pause := shelfPause
 		switch {
 		case err != nil:
-			s.log.Error("the index of findings cannot be kept up", "err", err)
+			s.log.Error("the index of findings cannot be updated", "err", err)
 			pause = time.Minute
 		case more:
 			continue

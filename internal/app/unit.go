@@ -96,7 +96,7 @@ func (u *unit) run() {
 		u.app, u.keeper = nil, nil
 		u.mu.Unlock()
 		if removed := os.RemoveAll(u.dir); removed != nil {
-			u.log.Warn("a folder of the unit stays behind", "err", removed)
+			u.log.Warn("a folder of the unit cannot be removed", "err", removed)
 		}
 		if u.ends() {
 			break
@@ -113,7 +113,7 @@ func (u *unit) run() {
 			}
 			continue
 		}
-		u.log.Error("the unit is not watched, and is tried again", "in", wait.String(), "err", err)
+		u.log.Error("the unit cannot be watched, and is tried again", "in", wait.String(), "err", err)
 		if time.Since(began) > unitRetryMost {
 			wait = unitRetryFirst
 		}

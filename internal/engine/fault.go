@@ -20,7 +20,7 @@ import (
 // done again (quarantine.go). The delta holds the step without the record, so a replay does not fail.
 
 // ErrStopped: no source is left, since all were stopped for faults of the program.
-var ErrStopped = errors.New("every source is stopped, for faults of the program")
+var ErrStopped = errors.New("every source is stopped, because of bugs in this program")
 
 // mostFaults is how many faults stop a source, when they come within faultsWithin.
 const (
@@ -190,7 +190,7 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 		var f *fault
 		if taken, f = decodeUntil(b, part, messages, taken, func() bool { return w.full(e.opt.StepBytes) }, e.decoder.DecodeMessage); f != nil {
 			e.decoder = e.newDecoder(e.decoder.Source)
-			e.log.Error("decoding a message failed, and it is passed over: please report this", "position", b.Where(event.Position{Partition: part, Offset: messages[taken-1].Offset}),
+			e.log.Error("decoding a message failed, and it is left out: please report this", "position", b.Where(event.Position{Partition: part, Offset: messages[taken-1].Offset}),
 				"fault", f.text, "stack", string(f.stack))
 		}
 	}

@@ -242,7 +242,7 @@ func (x *source) tooMany(st *step) bool {
 
 // stop takes the source out of the step.
 func (e *Engine) stop(w *work, x *source, f *fault) {
-	e.log.Error("the source is stopped until the next start: its records are passed over. Please report this", "source", x.name, "fault", f.text)
+	e.log.Error("the source is stopped until the next start: its records are not checked. Please report this", "source", x.name, "fault", f.text)
 	w.step.faults = append(w.step.faults, faultEntry{x.name, faultStopped, window.Gap{Reason: "stopped, for a fault of the program: " + f.text}})
 	e.passOver(w, x.name)
 }

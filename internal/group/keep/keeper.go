@@ -279,7 +279,7 @@ func (k *Keeper) fail(err error) {
 	k.failed = err
 	k.mu.Unlock()
 	if first {
-		k.o.Log.Warn("the state cannot be written: findings are kept until it can be", "err", err)
+		k.o.Log.Warn("the state cannot be written: findings wait until it can", "err", err)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"as found", func(*finding.Finding) {}, Violated, "Refutes serializable"},
 		{"expected", func(f *finding.Finding) { f.Expected = true }, Allowed, "Allowed by the expected level. Refutes"},
-		{"uncertain", func(f *finding.Finding) { f.Certain = false }, Uncertain, "not captured"},
+		{"uncertain", func(f *finding.Finding) { f.Certain = false }, Uncertain, "without a record"},
 		{"expected and uncertain", func(f *finding.Finding) { f.Expected, f.Certain = true, false }, Allowed, "Allowed"},
 		{"waiting", func(f *finding.Finding) { f.State = finding.Waiting }, Waiting, "still on its way"},
 		{"waiting and expected", func(f *finding.Finding) { f.State, f.Expected = finding.Waiting, true }, Waiting, "still on its way"},
@@ -108,7 +108,7 @@ func TestVerdict(t *testing.T) {
 		{"gap, over", func(f *finding.Finding) { f.Kind, f.State = finding.KindGap, finding.ResolvedOK }, Cleared, "no record was missing"},
 		{"contradictory records, over", func(f *finding.Finding) { f.Kind, f.State = finding.KindRecord, finding.ResolvedOK }, Cleared, "no record has contradicted"},
 		{"record", func(f *finding.Finding) { f.Kind = finding.KindRecord }, Malformed, "capture"},
-		{"weaker", func(f *finding.Finding) { f.Kind, f.Anomaly = finding.KindRecord, finding.WeakerThanExpected }, Weaker, "ask for less"},
+		{"weaker", func(f *finding.Finding) { f.Kind, f.Anomaly = finding.KindRecord, finding.WeakerThanExpected }, Weaker, "ask for a weaker level"},
 		{"weaker, over", func(f *finding.Finding) {
 			f.Kind, f.Anomaly, f.State = finding.KindRecord, finding.WeakerThanExpected, finding.ResolvedOK
 		}, Cleared, "for an hour"},

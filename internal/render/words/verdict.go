@@ -32,7 +32,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	weaker := f.Anomaly == finding.WeakerThanExpected
 	switch f.State {
 	case finding.Waiting:
-		return Waiting, "Waiting: a record that is still on its way could take it back, so it is not sent yet. " + refutes(f)
+		return Waiting, "Waiting: a record that is still on its way could explain it, so it is not sent yet. " + refutes(f)
 	case finding.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
 	case finding.ResolvedOK:
@@ -51,15 +51,15 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	}
 	switch f.Kind {
 	case finding.KindHorizon:
-		return Undecided, "Undecided: a dependency reaches back beyond the window. A replay decides."
+		return Undecided, "Undecided: a transaction depends on one that has left the window. A replay decides it."
 	case finding.KindGap:
-		return Lost, "Input is lost: its transactions were not checked."
+		return Lost, "Input is lost: the lost transactions were not checked."
 	case finding.KindRecord:
 		if weaker {
-			return Weaker, "Transactions ask for less than expected: anomalies that their level allows are not alerted."
+			return Weaker, "Transactions ask for a weaker level than expected: anomalies that this level allows raise no alert."
 		}
 		if f.Anomaly == unattributed {
-			return Undecided, "No record wrote a value that was read. This is not a violation: fewer reads can be decided."
+			return Undecided, "No record wrote a value that was read. This is not a violation, but the read cannot be checked."
 		}
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}
@@ -67,7 +67,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case f.Expected:
 		return Allowed, "Allowed by the expected level. " + refutes(f)
 	case !f.Certain:
-		return Uncertain, "Uncertain: a record that was not captured could explain it. " + refutes(f)
+		return Uncertain, "Uncertain: a transaction without a record could explain it. " + refutes(f)
 	}
 	return Violated, refutes(f)
 }
