@@ -148,7 +148,7 @@ soak:
 	CI=true ISOWATCH_SOAK=$(SOAK) ISOWATCH_SOAK_RATE=$(SOAK_RATE) \
 		go test -tags integration -run '^TestSoak$$' -count=1 -timeout 0 -v ./cmd/monitor
 
-# Random histories judged here and by adya, another checker, level by level: docs/levels.md. Needs it once:
+# Random histories judged here and by adya, another checker, level by level: docs/compared.md. Needs it once:
 # cargo install adya --version 0.1.0 --no-default-features
 ADYA ?= adya
 adya:

@@ -85,7 +85,7 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding
-internal/web          : docs event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
+internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
 internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event

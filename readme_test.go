@@ -178,6 +178,7 @@ func TestMetricsPage(t *testing.T) {
 	for file, pattern := range map[string]string{
 		"internal/app/metric_table.go": `(?m)^\t\t\{"([a-z_]+)", "`,
 		"alert/metrics.go":             `"isowatch_([a-z_]+)"`,
+		"internal/app/group_pages.go":  `"isowatch_([a-z_]+)"`,
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {

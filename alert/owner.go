@@ -19,10 +19,24 @@ func WithOwner(ctx context.Context, o Owner) context.Context {
 	return context.WithValue(ctx, ownerKey{}, o)
 }
 
+// The headers in which posts and messages name the owner. Kafka has them in lower case.
+const (
+	HeaderMember = "Isowatch-Member"
+	HeaderTerm   = "Isowatch-Term"
+)
+
+// Headers are the names and values by which posts and messages name the owner of ctx; nil: there is no group.
+func Headers(ctx context.Context) map[string]string {
+	o, ok := ctx.Value(ownerKey{}).(Owner)
+	if !ok {
+		return nil
+	}
+	return map[string]string{HeaderMember: o.Member, HeaderTerm: strconv.FormatUint(o.Term, 10)}
+}
+
 // setOwner sets the headers of a post.
 func setOwner(ctx context.Context, h http.Header) {
-	if o, ok := ctx.Value(ownerKey{}).(Owner); ok {
-		h.Set("Isowatch-Member", o.Member)
-		h.Set("Isowatch-Term", strconv.FormatUint(o.Term, 10))
+	for name, value := range Headers(ctx) {
+		h.Set(name, value)
 	}
 }

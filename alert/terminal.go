@@ -17,14 +17,22 @@ type Text struct {
 // NewText writes to w, with ANSI colours if asked; words say what colours say.
 func NewText(w io.Writer, color bool) *Text { return &Text{w: w, color: color} }
 
-// Name is "text".
-func (t *Text) Name() string { return "text" }
+// TextName is the name of a [Text].
+const TextName = "text"
 
-// Deliver writes the findings in one write. The advice is told once for each anomaly of a source.
+// Name is [TextName].
+func (t *Text) Name() string { return TextName }
+
+// Deliver writes the findings in one write, those that the expected level allows on one line each. The advice is told once for each anomaly of a source.
 func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
 	var out []byte
 	for i := range findings {
-		out = words.Append(out, t.advised.Once(&findings[i].Finding), t.color)
+		f := &findings[i].Finding
+		if verdict, _ := words.VerdictOf(f); verdict == words.Allowed {
+			out = words.AppendLine(out, f, t.color)
+			continue
+		}
+		out = words.Append(out, t.advised.Once(f), t.color)
 	}
 	_, err := t.w.Write(out)
 	return err

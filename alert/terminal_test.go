@@ -36,6 +36,30 @@ func TestWriters(t *testing.T) {
 	}
 }
 
+// What the expected level allows takes one line, with a link, and leaves the advice to those that it forbids.
+func TestAllowedOnOneLine(t *testing.T) {
+	outbox := &memory{}
+	allowed, linked, told := skew(), skew(), skew()
+	allowed.Expected, allowed.ID = true, "8b01"
+	linked.Expected, linked.PageURL = true, "https://watch.example/findings/8b02"
+	told.Next = []string{"Lock."}
+	allowed.Next, linked.Next = told.Next, told.Next
+	outbox.add(allowed, linked, told)
+	var text bytes.Buffer
+	if err := NewText(&text, false).Deliver(t.Context(), outbox.all); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(text.String(), "\n")
+	for i, want := range []string{"ALLOWED  write skew (G2-item)  orders  ", "ALLOWED  write skew (G2-item)  orders  ", "VIOLATED  write skew (G2-item)  orders  "} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %q, want %s", i, lines[i], want)
+		}
+	}
+	if !strings.HasSuffix(lines[0], "  finding 8b01") || !strings.HasSuffix(lines[1], "  https://watch.example/findings/8b02") || !strings.Contains(text.String(), "    1. Lock.") {
+		t.Errorf("%s", &text)
+	}
+}
+
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errDown }

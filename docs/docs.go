@@ -41,17 +41,6 @@ func readAnomalies() []Page {
 	return pages
 }
 
-// TitleOf is the anomaly's name in words: the title of its page in small letters, with the
-// variant's addition. "" if it has no page.
-func TitleOf(anomaly string) string {
-	p, ok := Find(Anomalies(), anomaly)
-	if !ok {
-		return ""
-	}
-	f, _, _ := formOf(anomaly)
-	return strings.TrimSpace(strings.ToLower(p.Title) + " " + f.title)
-}
-
 // Levels are the sections of levels.md that tell of a level.
 func Levels() []Page { return sections("levels.md") }
 

@@ -69,10 +69,16 @@ type Finding struct {
 	DetectedAt    string            `json:"detected_at,omitempty"` // when this revision left, or began to wait
 	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
 	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
-	Ended         []string          `json:"ended,omitempty"`       // with it: when its first and its last transaction ended, RFC 3339
-	Hidden        bool              `json:"hidden,omitempty"`      // hashes stand in place of values in its texts and edges
-	Cut           bool              `json:"cut,omitempty"`         // there are more transactions or edges than it names
-	PageURL       string            `json:"page_url,omitempty"`    // of its page: set on its way to a sink, and not stored. The last key (alert)
+	Ends
+	Hidden  bool   `json:"hidden,omitempty"`   // hashes stand in place of values in its texts and edges
+	Cut     bool   `json:"cut,omitempty"`      // there are more transactions or edges than it names
+	PageURL string `json:"page_url,omitempty"` // of its page: set on its way to a sink, and not stored. The last key (alert)
+}
+
+// Ends says when transactions ended where the history of a finding does not say it. All are RFC 3339.
+type Ends struct {
+	Ended  []string `json:"ended,omitempty"`   // with NoEvidence: its first and its last one
+	LastAt string   `json:"last_at,omitempty"` // with Count: the last one of all that are counted
 }
 
 // Mark is something that happened beside the transactions, a fault that was injected for

@@ -45,8 +45,10 @@ type Chunk struct {
 	// on to stand there reports it again every 0.5 s. The judge of a partition's silence takes
 	// a reader without a report for absent.
 	CaughtUp bool
-	EOF      bool   // nothing will follow: the end of a finite input, or the partition is gone
-	Problem  string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
+	// Behind is how many messages follow at the broker, as far as the reader knows; 0 for files.
+	Behind  int64
+	EOF     bool   // nothing will follow: the end of a finite input, or the partition is gone
+	Problem string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
 }
 
 // Bytes is the size of the messages.

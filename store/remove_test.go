@@ -88,6 +88,7 @@ func TestFlattenReclaims(t *testing.T) {
 		}
 	}
 	before := s.Metrics()
+	s.rest() // A compaction on the way would take the last tombstones down beside what they hide, and drop neither.
 	if err := s.DeleteRange(records, nil, nil); err != nil {
 		t.Fatal(err)
 	}

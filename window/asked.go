@@ -141,6 +141,16 @@ func (h *finder) setAsked(n uint32, base isolation.Base) {
 	h.asking.asked[n] = base
 }
 
+// asksFor says whether every transaction asked for l or more. by counts them by what they asked for.
+func (a *asking) asksFor(l isolation.Level, by []int64) bool {
+	for b, asked := range by {
+		if asked > 0 && isolation.Base(b).Lacks(l.Underlying()) {
+			return false
+		}
+	}
+	return true
+}
+
 // withoutLess is the verdict on l where that holds of what each transaction asked for: not
 // ok if some asked for less than l. by counts them by what they asked for.
 func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason string) (string, string) {

@@ -26,11 +26,14 @@ type Why struct {
 	Text  string `json:"text"`
 }
 
-// liveDuplicates is how many reads are open at the level for a cause, and what is to be done.
+// openReads is how many reads are open at the level for a cause, and what is to be done.
 type openReads struct {
 	cause string
 	count func(l isolation.Level, r *infer.Reads) int64
 	text  string
+	// contract says that reads may be open for this since the contract promises too little: somebody
+	// may write without a record, or values may repeat.
+	contract bool
 }
 
 // openCauses are in the order in which equal ones are told. A cause of its own gets a row.
@@ -38,20 +41,22 @@ func (m *Machine) openCauses() []openReads {
 	by := func(why infer.OpenRead) func(isolation.Level, *infer.Reads) int64 {
 		return func(_ isolation.Level, r *infer.Reads) int64 { return r.Open[why] }
 	}
+	c := &m.cfg.Contract
+	others := !c.Complete || c.UnmonitoredWriters
 	return []openReads{
-		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)"},
-		{"found-nothing", m.absentOpen, m.nothingText()},
-		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`"},
-		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique"},
-		{"one-writer", by(infer.OpenOne), "one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`"},
-		{"written-meanwhile", by(infer.OpenMeanwhile), "what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`"},
-		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
-		{"no-writer", by(infer.OpenUnattributed), m.writerText()},
-		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
-		{"counters", m.sums.countersOpen, m.counterText()},
-		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
-		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked"},
-		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window"},
+		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)", c.Observed},
+		{"found-nothing", m.absentOpen, m.nothingText(), others || c.Existing || c.DeletesUnseen || c.Observed},
+		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`", others || c.Existing || c.Observed},
+		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique", c.Observed},
+		{"one-writer", by(infer.OpenOne), "one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`", c.Observed},
+		{"written-meanwhile", by(infer.OpenMeanwhile), "what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`", c.Observed},
+		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique", false},
+		{"no-writer", by(infer.OpenUnattributed), m.writerText(), others},
+		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read", false},
+		{"counters", m.sums.countersOpen, m.counterText(), false},
+		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window", false},
+		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked", false},
+		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window", false},
 	}
 }
 

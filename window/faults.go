@@ -40,6 +40,7 @@ type fault struct {
 	Said   int64    // the count when it was delivered last
 	At     int64    // the watermark then
 	Extra  int      // revisions because of counts
+	Last   int64    // when the last transaction of those that joined it ended; 0: not known
 	serial int      // in the order of detection
 }
 
@@ -225,7 +226,7 @@ func (s *reports) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
 		return
 	}
 	s.faults.know(x, edges) // a worse cycle took its place
-	f.Count = x.count()
+	f.Count, f.LastAt = x.count(), x.lastAt()
 	x.Told = *f
 	if f.State != finding.Final { // which is not delivered by itself: its count is told when it is due
 		x.Said, x.At = x.Count, s.clock.watermark
@@ -246,6 +247,7 @@ func (s *reports) joinFault(x *fault, f *finding.Finding, edges []uint64) {
 		s.faults.silent[f.ID] = x
 	}
 	x.Count++
+	x.Last = max(x.Last, s.endOf(f.ID))
 	s.Counters.Merged++
 	s.faults.next = min(s.faults.next, x.At+countEvery)
 }
@@ -258,6 +260,28 @@ func (x *fault) count() int64 {
 	return x.Count
 }
 
+// lastAt is when the last of them was seen, in the finding's form.
+func (x *fault) lastAt() string {
+	if x.Count < 2 || x.Last == 0 {
+		return ""
+	}
+	return wallTime(x.Last)
+}
+
+// endOf is when the last transaction of a registered finding ended; 0: its records have no times.
+func (s *reports) endOf(id string) int64 {
+	end := int64(math.MaxInt64)
+	if f := s.open.ids[id]; f != nil {
+		end = s.endedAt(f)
+	} else if i := slices.IndexFunc(s.open.recent, func(r recentFinding) bool { return r.Finding.ID == id }); i >= 0 {
+		end = s.open.recent[i].Ended
+	}
+	if end == math.MaxInt64 || end == math.MinInt64 {
+		return 0
+	}
+	return end
+}
+
 // recount tells the finding again if its count is another. A final finding is not delivered by
 // itself, so it goes out as provisional too, with the same revision.
 func (k *clock) recount(x *fault) {
@@ -266,7 +290,7 @@ func (k *clock) recount(x *fault) {
 	}
 	x.Extra++
 	x.Told.Revision++
-	x.Told.Count, x.Said, x.At = x.count(), x.Count, k.watermark
+	x.Told.Count, x.Told.LastAt, x.Said, x.At = x.count(), x.lastAt(), x.Count, k.watermark
 	x.Told.DetectedAt = k.detectedAt()
 	if told := x.Told; told.State == finding.Final {
 		told.State = finding.Provisional

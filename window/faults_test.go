@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -155,5 +156,32 @@ func TestSharesOfARead(t *testing.T) {
 	}
 	if len(ids) != 1 {
 		t.Errorf("%d findings: %s", len(ids), toldOf(eff))
+	}
+}
+
+// A finding that stands for others says when the last of them was seen: when its last transaction
+// ended. To become final does not move that.
+func TestLastOfAll(t *testing.T) {
+	m, eff := toldMachine()
+	say(m, "a", []uint64{1}, "causal")
+	for id, ended := range map[string]int64{"b": 33e9, "c": 21e9, "d": math.MaxInt64} { // d has no times
+		f := violation(id, "causal")
+		m.reports.open.recent = append(m.reports.open.recent, recentFinding{Finding: f, Ended: ended})
+		m.reports.leave(&f, []uint64{1}, true)
+	}
+	eff.Reset()
+	m.clock.watermark = 2 * countEvery
+	m.reports.settleFaults()
+	final := m.reports.open.ids["a"]
+	final.Finding.State = finding.Final
+	final.Finding.Revision++
+	m.reports.emit(final)
+	if len(eff.Findings) != 2 {
+		t.Fatalf("%d revisions", len(eff.Findings))
+	}
+	for _, f := range eff.Findings {
+		if f.Count != 4 || f.LastAt != wallTime(33e9) {
+			t.Errorf("%s: it stands for %d, the last at %q", f.State, f.Count, f.LastAt)
+		}
 	}
 }

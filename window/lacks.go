@@ -21,10 +21,11 @@ type lack struct {
 	count     func(q *question) int64
 	one, many string // what it counts; without many it is a reason by itself
 	says      func(q *question) string
+	kind      reasonKind
 }
 
-// collect appends the reasons of the rows that lack something, in their order.
-func (q *question) collect(reasons []string, rows []lack) []string {
+// collect adds the reasons of the rows that lack something, in their order.
+func (q *question) collect(why *reasons, rows []lack) {
 	for i := range rows {
 		row, reason := &rows[i], ""
 		if row.says != nil {
@@ -35,55 +36,54 @@ func (q *question) collect(reasons []string, rows []lack) []string {
 			reason = finding.Counted(n, row.one, row.many)
 		}
 		if reason != "" {
-			reasons = append(reasons, reason)
+			why.add(row.kind, reason)
 		}
 	}
-	return reasons
 }
 
 // lacksOfRecords are the rows about what was seen at all. They count for a level that was found by
 // trial of all orders too.
 func (q *question) lacksOfRecords() []lack {
 	return []lack{
-		{(*question).withoutSession, "transaction not ordered by session and seq", "transactions not ordered by session and seq", nil},
-		{(*question).timeless, "transaction without times", "transactions without times", nil},
-		{(*question).clamped, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows", nil},
+		{(*question).withoutSession, "transaction not ordered by session and seq", "transactions not ordered by session and seq", nil, ofRecords},
+		{(*question).timeless, "transaction without times", "transactions without times", nil, ofRecords},
+		{(*question).clamped, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows", nil, ofRecords},
 		{says: (*question).unwatched},
 		{says: (*question).missedEarlier},
-		{(*question).partial, "the capture is declared partial", "", nil},
-		{(*question).uncertain, "there are uncertain findings, which a missing record could explain", "", nil},
-		{(*question).horizonOfPane, "dependencies on transactions that had left the window", "", nil},
+		{(*question).partial, "the capture is declared partial", "", nil, ofContract},
+		{(*question).uncertain, "there are uncertain findings, which a missing record could explain", "", nil, ofRecords},
+		{(*question).horizonOfPane, "dependencies on transactions that had left the window", "", nil, ofRecords},
 	}
 }
 
 // lacksOfOrders are the rows about what the theories could not decide.
 func (q *question) lacksOfOrders() []lack {
 	return []lack{
-		{(*question).unreadAppends, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order", nil},
-		{(*question).misread, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows", nil},
-		{(*question).contradictedKeys, "key whose reads contradict each other", "keys whose reads contradict each other", nil},
-		{(*question).diverged, "lost update after which a key has no known order", "lost updates after which keys have no known order", nil},
-		{(*question).unsettledWeaker, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided", nil},
-		{(*question).deletedRows, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted", nil},
-		{(*question).tolerated, "lost update at a level that allows it", "lost updates at levels that allow them", nil},
-		{(*question).looseCounters, "counter whose increments have no known order", "counters whose increments have no known order", nil},
-		{(*question).blindInWindow, "keys with blind writes: the window may have forgotten who read or replaced them", "", nil},
-		{(*question).overlapping, "session that is not sequential", "sessions that are not sequential", nil},
+		{(*question).unreadAppends, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order", nil, ofRecords},
+		{(*question).misread, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows", nil, ofRecords},
+		{(*question).contradictedKeys, "key whose reads contradict each other", "keys whose reads contradict each other", nil, ofRecords},
+		{(*question).diverged, "lost update after which a key has no known order", "lost updates after which keys have no known order", nil, ofRecords},
+		{(*question).unsettledWeaker, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided", nil, ofRecords},
+		{(*question).deletedRows, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted", nil, ofRecords},
+		{(*question).tolerated, "lost update at a level that allows it", "lost updates at levels that allow them", nil, ofRecords},
+		{(*question).looseCounters, "counter whose increments have no known order", "counters whose increments have no known order", nil, ofRecords},
+		{(*question).blindInWindow, "keys with blind writes: the window may have forgotten who read or replaced them", "", nil, ofRecords},
+		{(*question).overlapping, "session that is not sequential", "sessions that are not sequential", nil, ofRecords},
 		{says: func(q *question) string { return q.reports.saturationShortfall(q.level) }},
-		{(*question).selected, "transactions asked for levels of their own, among which this level is not decided", "", nil},
+		{(*question).selected, "transactions asked for levels of their own, among which this level is not decided", "", nil, ofRecords},
 		{says: func(q *question) string { return q.finder.limitReason(q.level) }},
-		{func(q *question) int64 { return q.counters.Unattributed }, "read without a writer", "reads without a writer", nil},
-		{func(q *question) int64 { return q.counters.Ambiguous }, "value with several possible writers", "values with several possible writers", nil},
-		{func(q *question) int64 { return q.counters.Repeating }, "read of a key whose values repeat", "reads of keys whose values repeat", nil},
-		{func(q *question) int64 { return q.counters.Uncheckable }, "key without a known version order", "keys without a known version order", nil},
+		{func(q *question) int64 { return q.counters.Unattributed }, "read without a writer", "reads without a writer", nil, ofReads},
+		{func(q *question) int64 { return q.counters.Ambiguous }, "value with several possible writers", "values with several possible writers", nil, ofReads},
+		{func(q *question) int64 { return q.counters.Repeating }, "read of a key whose values repeat", "reads of keys whose values repeat", nil, ofReads},
+		{func(q *question) int64 { return q.counters.Uncheckable }, "key without a known version order", "keys without a known version order", nil, ofReads},
 		{says: func(q *question) string { return q.choices.unorderedReason(q.level) }},
-		{func(q *question) int64 { return q.counters.Ignored }, "operation of a kind that is not checked", "operations of kinds that are not checked", nil},
-		{func(q *question) int64 { return q.counters.Gaps }, "missing record", "missing records", nil},
-		{func(q *question) int64 { return q.counters.Contradictory }, "contradictory record", "contradictory records", nil},
-		{func(q *question) int64 { return q.levelChanges.horizonOf(q.level) }, "dependency on a transaction that had left the window", "dependencies on transactions that had left the window", nil},
-		{func(q *question) int64 { return q.counters.DeadLetters }, "bad record", "bad records", nil},
-		{func(q *question) int64 { return q.Counters.LeftOutEdges }, "dependency that was left out to save memory", "dependencies that were left out to save memory", nil},
-		{func(q *question) int64 { return q.Counters.Unverified }, "proof that could not be verified", "proofs that could not be verified", nil},
+		{func(q *question) int64 { return q.counters.Ignored }, "operation of a kind that is not checked", "operations of kinds that are not checked", nil, ofRecords},
+		{func(q *question) int64 { return q.counters.Gaps }, "missing record", "missing records", nil, ofRecords},
+		{func(q *question) int64 { return q.counters.Contradictory }, "contradictory record", "contradictory records", nil, ofRecords},
+		{func(q *question) int64 { return q.levelChanges.horizonOf(q.level) }, "dependency on a transaction that had left the window", "dependencies on transactions that had left the window", nil, ofRecords},
+		{func(q *question) int64 { return q.counters.DeadLetters }, "bad record", "bad records", nil, ofRecords},
+		{func(q *question) int64 { return q.Counters.LeftOutEdges }, "dependency that was left out to save memory", "dependencies that were left out to save memory", nil, ofRecords},
+		{func(q *question) int64 { return q.Counters.Unverified }, "proof that could not be verified", "proofs that could not be verified", nil, ofRecords},
 	}
 }
 

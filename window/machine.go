@@ -133,6 +133,16 @@ func New(cfg Config) *Machine {
 // math.MinInt64 before the first.
 func (m *Machine) Watermark() int64 { return m.clock.watermark }
 
+// Latest is the greatest event time of a record, ns; 0 before the first one.
+func (m *Machine) Latest() (at int64) {
+	for i := range m.clock.partitions {
+		if p := &m.clock.partitions[i]; p.Seen {
+			at = max(at, p.Max)
+		}
+	}
+	return at
+}
+
 // Untimed says whether the first record had no times. Then each record counts 1024 in the
 // watermark, which is not a time.
 func (m *Machine) Untimed() bool { return m.untimed }

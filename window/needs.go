@@ -347,7 +347,8 @@ func (m *Machine) spill(txns int) {
 	m.infer.EachDead(func(r infer.Ref, bytes int) {
 		m.results.Puts = append(m.results.Puts, Put{Ref: r, Size: bytes})
 	})
-	for n := m.infer.ColdTxn(); n != 0; n = m.infer.ColdTxn() {
+	awaited := m.awaited()
+	for n := m.infer.ColdTxn(awaited); n != 0; n = m.infer.ColdTxn(awaited) {
 		put(m.infer.SpillTxn(m.asking.appendVertex([]byte{}, n), n))
 	}
 	tight := m.tight()
@@ -384,7 +385,18 @@ func (m *Machine) spill(txns int) {
 	}
 }
 
-// pinnedKeys are the keys that open findings are about.
+// awaited are the transactions that waiting edges ask about: those have to be shown to have missed an element.
+func (m *Machine) awaited() (txns []uint32) {
+	for i := range m.reports.horizon.waiting {
+		if x := m.reports.horizon.waiting[i].Unshown; x != nil {
+			txns = append(txns, m.infer.WithID(x.ID, x.Epoch))
+		}
+	}
+	return txns
+}
+
+// pinnedKeys are the keys that open findings are about, and those whose elements waiting edges name by
+// their numbers.
 func (m *Machine) pinnedKeys() []uint32 {
 	m.pinned = m.pinned[:0]
 	for _, f := range m.reports.open.list {
@@ -392,6 +404,11 @@ func (m *Machine) pinnedKeys() []uint32 {
 			if k := m.infer.KeyOf(v); !f.closed && !slices.Contains(m.pinned, k) {
 				m.pinned = append(m.pinned, k)
 			}
+		}
+	}
+	for i := range m.reports.horizon.waiting {
+		if x := m.reports.horizon.waiting[i].Unshown; x != nil {
+			m.pinned = append(m.pinned, m.infer.KeyOf(x.Version))
 		}
 	}
 	return m.pinned

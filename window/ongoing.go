@@ -82,6 +82,9 @@ func (x *news[G]) tell(s *reports, g G, state finding.State) {
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
 	out.Headline, out.Explanation = g.says(s)
 	out.Hidden = s.cfg.Hide != "" // they tell no values
+	if o.Count > 1 && !s.untimed && o.Last > 0 {
+		out.LastAt = wallTime(o.Last)
+	}
 	if f.Revision == 1 {
 		s.countFound(f)
 	}

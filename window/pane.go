@@ -25,7 +25,9 @@ type Pane struct {
 	Findings     map[string]int64  `json:"findings,omitempty"` // by anomaly
 	Horizon      int64             `json:"horizon,omitempty"`
 	Verdicts     map[string]string `json:"verdicts"` // by level: ok, violated, unknown
-	Counters     Counters          `json:"counters"` // of the source, when the pane was written
+	// ByContract are the levels that are unknown only for what the contract leaves open, see [Machine.OpenByContract].
+	ByContract []string `json:"by_contract,omitempty"`
+	Counters   Counters `json:"counters"` // of the source, when the pane was written
 
 	live     int64
 	violated map[isolation.Level]int64 // findings that stand and are certain, once a member, by weakest level refuted
@@ -218,9 +220,13 @@ func (p *panes) write(m *Machine, x *Pane) {
 			x.Verdicts[e.level.String()] = v
 		}
 	}
+	x.ByContract = nil
 	for _, l := range m.cfg.Levels {
 		v, why := m.verdictOf(l, func(l isolation.Level) bool { return refuted(x.violated, l) }, x)
-		if v, _ = m.asking.withoutLess(l, x.asked, v, why); v != "" {
+		if m.asking.asksFor(l, x.asked) && m.openByContract(l, v, &why) {
+			x.ByContract = append(x.ByContract, l.String())
+		}
+		if v, _ = m.asking.withoutLess(l, x.asked, v, why.String()); v != "" {
 			x.Verdicts[l.String()] = v
 		}
 	}

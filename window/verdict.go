@@ -2,7 +2,6 @@ package window
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
@@ -64,7 +63,8 @@ func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
 
 // VerdictAsAsked is Verdict where each transaction is judged by no more than it asked for.
 func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
-	verdict, reason = m.verdictOf(l, m.reports.refutedSurely, nil)
+	verdict, why := m.verdictOf(l, m.reports.refutedSurely, nil)
+	reason = why.String()
 	if verdict != Violated && verdict != "" && refuted(m.reports.verdicts.certain, l) {
 		if reason != "" {
 			reason = "; " + reason
@@ -76,57 +76,59 @@ func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
 
 // verdictOf is the verdict in the pane x, or with nil over all that was seen. A level is
 // never unknown while one that implies it is ok.
-func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
-	verdict, reason = m.verdictAlone(l, violated, x)
+func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
+	verdict, why = m.verdictAlone(l, violated, x)
 	if verdict != Unknown {
-		return verdict, reason
+		return verdict, why
 	}
 	for _, v := range m.views {
 		if v == l || !m.asking.stands(v, l) {
 			continue
 		}
 		if stronger, _ := m.verdictAlone(v, violated, x); stronger == OK {
-			return OK, ""
+			return OK, reasons{}
 		}
 	}
-	return verdict, reason
+	return verdict, why
 }
 
 // verdictAlone is the verdict by what is known of the level itself: it holds where no theory lacks anything.
-func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
 	q := &question{Machine: m, level: l, violated: violated, pane: x}
 	switch {
 	case violated(l):
-		return Violated, ""
+		return Violated, why
 	case q.between() && q.holdsByStrongPrefix():
-		return OK, ""
+		return OK, why
 	case q.untellable():
-		return "", ""
+		return "", why
 	}
-	lacks := q.collect(nil, q.lacksOfRecords())
+	q.collect(&why, q.lacksOfRecords())
 	if !m.foundByTrial(l) && !(slices.Contains(m.triedAsked, l) && m.unsettled(l, violated, x) == 0) {
 		q.counters = m.choices.openCounters(l)
-		lacks = q.collect(lacks, q.lacksOfOrders())
-		if len(lacks) == 0 {
+		q.collect(&why, q.lacksOfOrders())
+		if len(why.texts) == 0 {
 			return q.tracked()
 		}
 	}
-	if len(lacks) > 0 {
-		return Unknown, strings.Join(lacks, "; ")
+	if len(why.texts) > 0 {
+		return Unknown, why
 	}
-	return OK, ""
+	return OK, why
 }
 
 // tracked is the verdict where nothing is lacking, but the order of the level may go without some
 // conflicts.
-func (q *question) tracked() (verdict, reason string) {
+func (q *question) tracked() (verdict string, why reasons) {
 	switch b := q.level.Underlying(); {
 	case q.asking.apartAt(b):
-		return Unknown, "rows are told apart, and only snapshot-isolation decides who lost an update: watch it too"
+		why.add(ofRecords, "rows are told apart, and only snapshot-isolation decides who lost an update: watch it too")
+		return Unknown, why
 	case !b.Tracks() || !q.asking.losesTrack():
-		return OK, ""
+		return OK, why
 	case b != isolation.Serializable:
-		return Unknown, "some conflicts are not tracked"
+		why.add(ofRecords, "some conflicts are not tracked")
+		return Unknown, why
 	default:
 		return q.beside(isolation.Level{Base: isolation.SnapshotIsolation, Family: q.level.Family}, q.violated, q.pane)
 	}
@@ -135,9 +137,10 @@ func (q *question) tracked() (verdict, reason string) {
 // beside is the verdict on snapshot isolation. It has edges that are not tracked, and the
 // serializable order of its family goes without them. So serializability is ok only where both
 // are.
-func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
 	if !m.watches(si) {
-		return Unknown, "some conflicts are not tracked, and only " + si.String() + " decides them: watch it too"
+		why.add(ofRecords, "some conflicts are not tracked, and only "+si.String()+" decides them: watch it too")
+		return Unknown, why
 	}
 	return m.verdictAlone(si, violated, x)
 }

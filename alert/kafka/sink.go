@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -86,6 +89,12 @@ func (s *Sink) Digest(ctx context.Context, held []alert.Held) error {
 }
 
 func (s *Sink) write(ctx context.Context, records []kafkago.Message) error {
+	owner := alert.Headers(ctx)
+	for _, name := range slices.Sorted(maps.Keys(owner)) {
+		for i := range records {
+			records[i].Headers = append(records[i].Headers, kafkago.Header{Key: strings.ToLower(name), Value: []byte(owner[name])})
+		}
+	}
 	err := s.writer.WriteMessages(ctx, records...)
 	if err == nil {
 		return nil

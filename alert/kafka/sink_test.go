@@ -35,7 +35,7 @@ func TestSink(t *testing.T) {
 	if err := s.Deliver(ctx, []alert.Delivery{delivery("a", 0), delivery("b", 0), delivery("a", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Digest(ctx, []alert.Held{{Key: "p", Findings: 7}, {Key: "q", Findings: 8}}); err != nil {
+	if err := s.Digest(alert.WithOwner(ctx, alert.Owner{Member: "m", Term: 7}), []alert.Held{{Key: "p", Findings: 7}, {Key: "q", Findings: 8}}); err != nil {
 		t.Fatal(err)
 	}
 	k, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics("findings"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -54,8 +54,12 @@ func TestSink(t *testing.T) {
 			n++
 		})
 	}
-	if a := got["a"]; len(a) != 2 || a[0].Partition != a[1].Partition || string(a[0].Value) != `{"id":"a"}` || string(a[1].Headers[1].Value) != "1" {
+	if a := got["a"]; len(a) != 2 || len(a[0].Headers) != 2 || a[0].Partition != a[1].Partition || string(a[0].Value) != `{"id":"a"}` || string(a[1].Headers[1].Value) != "1" {
 		t.Errorf("revisions of one finding: %+v", a)
+	}
+	if p := got["p"]; len(p) != 1 || len(p[0].Headers) != 3 || p[0].Headers[1].Key != "isowatch-member" || string(p[0].Headers[1].Value) != "m" ||
+		p[0].Headers[2].Key != "isowatch-term" || string(p[0].Headers[2].Value) != "7" {
+		t.Errorf("a member's digest: %+v", p)
 	}
 	if q := got["q"]; len(q) != 1 || !strings.Contains(string(q[0].Value), `"findings":8`) || string(q[0].Headers[0].Value) != "digest" {
 		t.Errorf("digest: %+v", q)

@@ -94,6 +94,9 @@ func (s *Sink) publish(ctx context.Context, messages []*nats.Msg) error {
 		return errAway
 	}
 	for _, m := range messages {
+		for name, value := range alert.Headers(ctx) {
+			m.Header.Set(name, value)
+		}
 		if int64(len(m.Data))+1024 > s.conn.MaxPayload() {
 			return fmt.Errorf("%w: nats: a message of %d bytes, the server takes %d", alert.ErrRejected, len(m.Data), s.conn.MaxPayload())
 		}

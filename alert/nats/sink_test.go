@@ -71,7 +71,7 @@ func TestJetStream(t *testing.T) {
 		t.Fatalf("%d messages, %v", info.State.Msgs, err)
 	}
 	last, err := stream.GetMsg(t.Context(), 4)
-	if err != nil || last.Header.Get("Isowatch-Kind") != "digest" || !strings.Contains(string(last.Data), `"findings":7`) {
+	if err != nil || last.Header.Get("Isowatch-Kind") != "digest" || last.Header.Get("Isowatch-Member") != "" || !strings.Contains(string(last.Data), `"findings":7`) {
 		t.Errorf("%s, %v", last.Data, err)
 	}
 	// No stream takes this subject: it is not delivered.
@@ -100,11 +100,11 @@ func TestSubject(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
-	if err := s.Deliver(ctx, []alert.Delivery{delivery("a", 2)}); err != nil {
+	if err := s.Deliver(alert.WithOwner(ctx, alert.Owner{Member: "m", Term: 7}), []alert.Delivery{delivery("a", 2)}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := got.NextMsg(15 * time.Second)
-	if err != nil || string(m.Data) != `{"id":"a"}` || m.Header.Get("Nats-Msg-Id") != "a/2/" {
+	if err != nil || string(m.Data) != `{"id":"a"}` || m.Header.Get("Nats-Msg-Id") != "a/2/" || m.Header.Get("Isowatch-Member") != "m" || m.Header.Get("Isowatch-Term") != "7" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	large := delivery("a", 0)

@@ -167,7 +167,7 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		if x.Title == "conflicting writes" {
 			titles = append(titles, "Read skew") // of two classes
 		}
-		for _, name := range []string{x.Anomaly, x.Title, docs.TitleOf(x.Anomaly)} {
+		for _, name := range []string{x.Anomaly, x.Title, isolation.TitleOf(x.Anomaly)} {
 			var b bytes.Buffer
 			if err := explain(&b, name); err != nil {
 				t.Errorf("%s: explain %q: %v", x.Anomaly, name, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/config"
 )
@@ -31,29 +32,15 @@ func groupCommand(t *terminal) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			units, err := app.ReadGroup(c.Context(), s, lease)
+			view, err := app.ReadGroup(c.Context(), s, lease)
 			if err != nil {
 				return err
 			}
-			split, err := app.SplitSources(c.Context(), s)
-			if err != nil {
+			if err := tellGroup(t, view, output); err != nil {
 				return err
-			}
-			for i := range units {
-				for _, source := range slices.Sorted(maps.Keys(split)) {
-					if slices.Contains(split[source], units[i].Unit) {
-						units[i].Split = append(units[i].Split, source)
-					}
-				}
-			}
-			if err := tellUnits(t, units, output); err != nil {
-				return err
-			}
-			for _, source := range slices.Sorted(maps.Keys(split)) {
-				t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
 			}
 			free := func(u app.GroupUnit) bool { return u.State == app.UnitFree }
-			if len(units) == 0 || slices.ContainsFunc(units, free) {
+			if len(view.Units) == 0 || slices.ContainsFunc(view.Units, free) {
 				return exitError{exitUnknown}
 			}
 			return nil
@@ -71,22 +58,51 @@ func groupFlags(c *cobra.Command, name, state *string) {
 	c.Flags().StringVar(state, "group-state", "", "store of the group: nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR")
 }
 
-func tellUnits(t *terminal, units []app.GroupUnit, output string) error {
-	if len(units) == 0 {
+func tellGroup(t *terminal, v *app.GroupView, output string) error {
+	if len(v.Units) == 0 {
 		t.say("monitor: the group has no units: nobody has joined it")
 	}
-	for i := range units {
-		u := &units[i]
-		line, err := json.Marshal(u)
-		if output == "text" {
-			line = fmt.Appendf(nil, "%s  %s  term %d  %s", printable(u.Unit), u.State, u.Term, printable(u.Owner))
+	split := map[string][]string{} // by source
+	var out []byte
+	for _, m := range v.Members {
+		if m.OtherSettings && output != "text" {
+			t.say("monitor: the member %s watches with other levels, windows or inputs than the others: it takes no unit", printable(m.Member))
 		}
-		if err == nil {
-			_, err = t.stdout.Write(append(line, '\n'))
-		}
-		if err != nil {
-			return err
+		if m.OtherSettings && output == "text" {
+			out = fmt.Appendf(out, "member %s  takes no unit: it watches with other levels, windows or inputs than the others\n", printable(m.Member))
+		} else if output == "text" {
+			out = fmt.Appendf(out, "member %s  %s\n", printable(m.Member), finding.Counted(int64(m.Units), "unit", "units"))
 		}
 	}
+	for i := range v.Units {
+		u := &v.Units[i]
+		if output == "text" {
+			out = append(out, unitLine(u)...)
+		} else {
+			line, err := json.Marshal(u)
+			if err != nil {
+				return err
+			}
+			out = append(append(out, line...), '\n')
+		}
+		for _, source := range u.Split {
+			split[source] = append(split[source], u.Unit)
+		}
+	}
+	if _, err := t.stdout.Write(out); err != nil {
+		return err
+	}
+	for _, source := range slices.Sorted(maps.Keys(split)) {
+		t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
+	}
 	return nil
+}
+
+// unitLine is a line of text about a unit.
+func unitLine(u *app.GroupUnit) string {
+	line := fmt.Sprintf("%s  %s  term %d  %s", printable(u.Unit), u.State, u.Term, printable(u.Owner))
+	if u.Sources != nil && u.Lag != nil && u.StateAge != nil {
+		line += fmt.Sprintf("  %s  %s behind  state written %.1f s ago", finding.Counted(int64(*u.Sources), "source", "sources"), finding.Counted(*u.Lag, "record", "records"), *u.StateAge)
+	}
+	return strings.TrimRight(line, " ") + "\n"
 }

@@ -1,33 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // TestGroupSplitSource: a source that comes by two subjects is told, each of its units takes it for incomplete, and other sources
 // are as they were.
 func TestGroupSplitSource(t *testing.T) {
 	t.Parallel()
-	r := newGroupRun(t, nil, "file")
+	r := newGroupRun(t, nil, "nats", "file")
 	r.start(t, "a")
-	conn, err := nats.Connect(r.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
 	split := func() (lost int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -49,13 +35,13 @@ func TestGroupSplitSource(t *testing.T) {
 		for subject, source := range []string{"both", "both", "own"} {
 			record := fmt.Sprintf(`{"txn":"%d-%d","source":%q,"status":"committed","start":%d,"end":%[4]d,"ops":[{"op":"w","key":"k%[2]d","value":%[1]d}]}`,
 				i, subject, source, time.Now().UnixNano())
-			if _, err := js.Publish(context.Background(), fmt.Sprintf("g.%d", subject), []byte(record)); err != nil {
+			if err := r.input.publish(t.Context(), subject, []byte(record)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	out, err := exec.Command("monitor", "group", "--group", "g", "--group-state", r.state, "--group-lease", groupLease.String(), "--output", "jsonl").Output()
+	out, err := r.monitor("group", "--group", "g", "--group-state", r.state.url(""), "--group-lease", groupLease.String(), "--output", "jsonl")
 	if err != nil {
 		t.Fatalf("monitor group: %v", err)
 	}

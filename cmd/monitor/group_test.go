@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -14,16 +14,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
-	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 )
 
 const (
@@ -32,104 +28,144 @@ const (
 	groupPatience = 25 * time.Second
 )
 
-// TestGroup runs three members over three subjects, and disturbs them. Every planted anomaly is delivered, nothing else is, and the
-// texts are those of one monitor that nobody disturbed. With ISOWATCH_GROUP=long each disturbance comes five times over
-// each kind of store.
+// groupCase is a kind of input, of store and of disturbance.
+type groupCase struct{ input, state, disturb string }
+
+// groupCases are run by go test. They cost half a minute of a core.
+var groupCases = []groupCase{{"nats", "file", "killed"}, {"kafka partitions", "nats", "stopped"}}
+
+// allGroupCases has each disturbance over each kind of input. The kinds of stores take turns.
+func allGroupCases() (all []groupCase) {
+	states, n := []string{"file", "nats", "s3"}, 0
+	for _, disturb := range slices.Sorted(maps.Keys(groupDisturbances)) {
+		for _, input := range slices.Sorted(maps.Keys(groupInputs)) {
+			all = append(all, groupCase{input, states[n%len(states)], disturb})
+			n++
+		}
+		n++
+	}
+	return all
+}
+
+// groupDisturbances disturb the i-th member.
+var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
+	"not": func(*testing.T, *groupRun, int) {},
+	"killed": func(t *testing.T, r *groupRun, i int) { // and its folder is removed
+		m := r.members[i]
+		m.signal(t, syscall.SIGKILL)
+		m.cmd.Wait() // it was killed
+		if err := os.RemoveAll(m.dir + "/isowatch-data"); err != nil {
+			t.Fatal(err)
+		}
+		m.start(t)
+	},
+	"stopped": func(t *testing.T, r *groupRun, i int) { // for two leases
+		m := r.members[i]
+		lost := strings.Count(m.log.String(), "lost the unit")
+		m.signal(t, syscall.SIGSTOP)
+		time.Sleep(2 * groupLease)
+		m.signal(t, syscall.SIGCONT)
+		for deadline := time.Now().Add(groupPatience); strings.Count(m.log.String(), "lost the unit") == lost; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s does not say which unit it has lost", m.name)
+			}
+		}
+	},
+	"ended": func(t *testing.T, r *groupRun, i int) {
+		m := r.members[i]
+		m.signal(t, syscall.SIGTERM)
+		if err := m.cmd.Wait(); err != nil {
+			t.Errorf("%s: %v\n%s", m.name, err, m.log.String())
+		}
+		m.start(t)
+	},
+}
+
+// TestGroup runs three members over three units, and disturbs them. Every planted anomaly is delivered, nothing else is, and the
+// texts are those of one monitor that nobody disturbed. With ISOWATCH_GROUPS=N each disturbance comes N times over each kind of
+// input and of store.
 func TestGroup(t *testing.T) {
 	t.Parallel()
+	cases, times := groupCases, 1
+	if text := os.Getenv("ISOWATCH_GROUPS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases, times = allGroupCases(), n
+	}
 	records := plantedMessages(t, 20_000, 1_000)
-	alone := newGroupRun(t, records, "")
-	alone.start(t, "alone")
-	alone.publish(t)
-	t.Logf("published %d records", len(records))
-	alone.settle(t, nil)
-	want := alone.texts()
-	if len(want) < 20 {
-		t.Fatalf("one monitor has found only %d", len(want))
+	for input := range groupInputs {
+		if !slices.ContainsFunc(cases, func(c groupCase) bool { return c.input == input }) {
+			continue
+		}
+		t.Run(input, func(t *testing.T) {
+			t.Parallel()
+			alone := newGroupRun(t, records, input, "")
+			alone.start(t, "alone")
+			alone.publish(t, time.Second)
+			alone.settle(t, nil)
+			want := alone.texts()
+			if len(want) < 20*groupSources {
+				t.Fatalf("one monitor has found only %d", len(want))
+			}
+			for _, c := range cases {
+				if c.input == input {
+					t.Run(c.disturb+" over "+c.state, func(t *testing.T) { groupStands(t, c, times, records, want) })
+				}
+			}
+		})
 	}
-	times := 1
-	if os.Getenv("ISOWATCH_GROUP") == "long" {
-		times = 5
+}
+
+// groupStands runs one case.
+func groupStands(t *testing.T, c groupCase, times int, records [][]byte, want map[string]string) {
+	r := newGroupRun(t, records, c.input, c.state)
+	for _, member := range []string{"a", "b", "c"} {
+		r.start(t, member)
 	}
-	for name, disturb := range map[string]func(t *testing.T, r *groupRun, i int){
-		"nobody is disturbed": func(*testing.T, *groupRun, int) {},
-		"one is killed and its folder removed": func(t *testing.T, r *groupRun, i int) {
-			m := r.members[i]
-			m.signal(t, syscall.SIGKILL)
-			m.cmd.Wait() // it was killed
-			if err := os.RemoveAll(m.dir + "/isowatch-data"); err != nil {
-				t.Fatal(err)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	done := make(chan struct{})
+	go func() { defer close(done); r.publish(t, time.Duration(times)*5*time.Second) }()
+	for range times {
+		time.Sleep(time.Duration(2500+rng.IntN(2000)) * time.Millisecond) // by then each has a unit
+		groupDisturbances[c.disturb](t, r, rng.IntN(3))
+	}
+	<-done
+	r.settle(t, want)
+	r.checkTexts(t, want)
+	r.checkPosts(t)
+	r.checkView(t, want, c.disturb != "not")
+	for _, m := range r.members {
+		m.signal(t, syscall.SIGTERM)
+	}
+	for _, m := range r.members {
+		if err := m.cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// checkTexts compares what was delivered with what is wanted.
+func (r *groupRun) checkTexts(t *testing.T, want map[string]string) {
+	t.Helper()
+	got := r.texts()
+	for id, text := range want {
+		if got[id] == "" {
+			t.Errorf("%s is missing", id)
+		} else if got[id] != text {
+			n := 0
+			for n < min(len(text), len(got[id])) && text[n] == got[id][n] {
+				n++
 			}
-			m.start(t)
-		},
-		"one is stopped for two leases": func(t *testing.T, r *groupRun, i int) {
-			m := r.members[i]
-			m.signal(t, syscall.SIGSTOP)
-			time.Sleep(2 * groupLease)
-			m.signal(t, syscall.SIGCONT)
-			for deadline := time.Now().Add(groupPatience); !strings.Contains(m.log.String(), "lost the unit"); time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%s does not say which unit it has lost", m.name)
-				}
-			}
-		},
-		"one is asked to end": func(t *testing.T, r *groupRun, i int) {
-			m := r.members[i]
-			m.signal(t, syscall.SIGTERM)
-			if err := m.cmd.Wait(); err != nil {
-				t.Errorf("%s: %v\n%s", m.name, err, m.log.String())
-			}
-			m.start(t)
-		},
-	} {
-		for _, state := range []string{"file", "nats"} {
-			if times == 1 && slices.Contains([]string{"nats: nobody is disturbed", "nats: one is stopped for two leases", "file: one is asked to end"}, state+": "+name) {
-				continue // the other kind of store shows it
-			}
-			t.Run(state+": "+name, func(t *testing.T) {
-				r := newGroupRun(t, records, state)
-				for _, member := range []string{"a", "b", "c"} {
-					r.start(t, member)
-				}
-				seed := uint64(time.Now().UnixNano())
-				t.Logf("seed %d", seed)
-				rng := rand.New(rand.NewPCG(seed, 1))
-				done := make(chan struct{})
-				go func() { defer close(done); r.publish(t) }()
-				for range times {
-					time.Sleep(time.Duration(2500+rng.IntN(2000)) * time.Millisecond) // by then each has a unit
-					disturb(t, r, rng.IntN(3))
-				}
-				<-done
-				r.settle(t, want)
-				got := r.texts()
-				for id, text := range want {
-					if got[id] == "" {
-						t.Errorf("%s is missing", id)
-					} else if got[id] != text {
-						n := 0
-						for n < min(len(text), len(got[id])) && text[n] == got[id][n] {
-							n++
-						}
-						t.Errorf("%s: the text differs from byte %d:\n%.300s\nwant\n%.300s", id, n, got[id][max(0, n-50):], text[max(0, n-50):])
-					}
-				}
-				for id := range got {
-					if want[id] == "" {
-						t.Errorf("%s is not one of the planted: %s", id, got[id])
-					}
-				}
-				r.checkPosts(t)
-				r.checkView(t, want, name != "nobody is disturbed")
-				for _, m := range r.members {
-					m.signal(t, syscall.SIGTERM)
-				}
-				for _, m := range r.members {
-					if err := m.cmd.Wait(); err != nil {
-						t.Errorf("%s: %v", m.name, err)
-					}
-				}
-			})
+			t.Errorf("%s: the text differs from byte %d:\n%.300s\nwant\n%.300s", id, n, got[id][max(0, n-50):], text[max(0, n-50):])
+		}
+	}
+	for id := range got {
+		if want[id] == "" {
+			t.Errorf("%s is not one of the planted: %s", id, got[id])
 		}
 	}
 }
@@ -138,8 +174,8 @@ func TestGroup(t *testing.T) {
 // member's.
 func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	t.Helper()
-	flags := []string{"--group", "g", "--group-state", r.state, "--output", "jsonl"}
-	out, err := exec.Command("monitor", append([]string{"group", "--group-lease", groupLease.String()}, flags...)...).Output()
+	flags := []string{"--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl"}
+	out, err := r.monitor(append([]string{"group", "--group-lease", groupLease.String()}, flags...)...)
 	if err != nil {
 		t.Errorf("monitor group: %v\n%s", err, out)
 	}
@@ -147,9 +183,11 @@ func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	for line := range bytes.Lines(out) {
 		var u struct {
 			Unit, Owner, State string
-			Term               int
+			Term, Sources      int
+			Lag                *int64   `json:"lag_records"`
+			Age                *float64 `json:"state_age"`
 		}
-		if err := json.Unmarshal(line, &u); err != nil || u.State != "owned" || u.Owner == "" || u.Term == 0 {
+		if err := json.Unmarshal(line, &u); err != nil || u.State != "owned" || u.Owner == "" || u.Term == 0 || u.Sources != 1 || u.Lag == nil || *u.Lag != 0 || u.Age == nil {
 			t.Errorf("monitor group says %s (%v)", line, err)
 		}
 		units, terms = units+1, terms+u.Term
@@ -157,7 +195,7 @@ func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	if units != groupSources || moved && terms == units {
 		t.Errorf("monitor group shows %d units, and %d terms in all:\n%s", units, terms, out)
 	}
-	out, err = exec.Command("monitor", append([]string{"findings"}, flags...)...).Output()
+	out, err = r.monitor(append([]string{"findings"}, flags...)...)
 	if err != nil {
 		t.Fatalf("monitor findings: %v", err)
 	}
@@ -181,11 +219,13 @@ func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	}
 }
 
-// groupRun is a run of monitors over one NATS server.
+// groupRun is a run of monitors over one broker.
 type groupRun struct {
-	url, hook, state string
-	records          [][]byte
-	members          []*groupMember
+	hook    string
+	input   groupInput
+	state   *groupState // nil: no group
+	records [][]byte
+	members []*groupMember
 
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
@@ -197,23 +237,17 @@ type groupRun struct {
 type groupMember struct {
 	name, dir string
 	args      []string
+	environ   []string
 	cmd       *exec.Cmd
 	log       lockedBuffer
 }
 
-func newGroupRun(t *testing.T, records [][]byte, state string) *groupRun {
+func newGroupRun(t *testing.T, records [][]byte, input, state string) *groupRun {
 	t.Helper()
-	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "G", Subjects: []string{"g.>"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	r := &groupRun{url: server.URL(), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, last: time.Now()}
-	switch state {
-	case "file":
-		r.state = "file://" + t.TempDir()
-	case "nats":
-		r.state = r.url + "/GROUP"
+	r := &groupRun{input: groupInputs[input](t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, last: time.Now()}
+	if state != "" {
+		s := groupStates[state](t)
+		r.state = &s
 	}
 	hook := httptest.NewServer(http.HandlerFunc(r.take))
 	t.Cleanup(hook.Close)
@@ -234,23 +268,39 @@ func (r *groupRun) start(t *testing.T, name string) {
 	t.Helper()
 	m := &groupMember{name: name, dir: t.TempDir()}
 	var settings strings.Builder
-	fmt.Fprintf(&settings, "inputs:\n  - {nats: {urls: [%q], stream: G, subjects: [g.0, g.1, g.2]}}\n", r.url)
+	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(r.input.address))
 	fmt.Fprintf(&settings, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0, send: all}\n", r.hook)
 	if err := os.WriteFile(filepath.Join(m.dir, "isowatch.yaml"), []byte(settings.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.args = []string{"run", "--config", "isowatch.yaml", "--http", "off", "--output", "jsonl", "--idle", "5s", "--lateness", "2s", "--contract", pairContract}
-	if r.state != "" {
-		m.args = append(m.args, "--group", "g", "--group-state", r.state, "--group-lease", groupLease.String(), "--group-member", name)
+	if s := r.state; s != nil {
+		m.args = append(m.args, "--group", "g", "--group-state", s.url(s.address), "--group-lease", groupLease.String(), "--group-member", name)
+		m.environ = s.env(s.address)
 	}
 	m.start(t)
 	r.members = append(r.members, m)
 }
 
+// env is the environment of a program that uses the store; nil: this one's.
+func (s *groupState) env(address string) []string {
+	if s.environ == nil {
+		return nil
+	}
+	return s.environ(address)
+}
+
+// monitor runs the program on the store of the group.
+func (r *groupRun) monitor(args ...string) ([]byte, error) {
+	cmd := exec.Command("monitor", args...)
+	cmd.Env = r.state.env(r.state.address)
+	return cmd.Output()
+}
+
 func (m *groupMember) start(t *testing.T) {
 	t.Helper()
 	m.cmd = exec.Command("monitor", m.args...)
-	m.cmd.Dir, m.cmd.Stderr = m.dir, &m.log
+	m.cmd.Dir, m.cmd.Env, m.cmd.Stderr = m.dir, m.environ, &m.log
 	if err := m.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,31 +310,6 @@ func (m *groupMember) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := m.cmd.Process.Signal(s); err != nil {
 		t.Errorf("%s had ended by itself: %v", m.name, err)
-	}
-}
-
-func (r *groupRun) publish(t *testing.T) {
-	conn, err := nats.Connect(r.url)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	for n, m := range r.records {
-		for i := range groupSources {
-			if _, err := js.Publish(context.Background(), fmt.Sprintf("g.%d", i), placed(m, i)); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-		if n%2 == 0 { // some five seconds in all: members are disturbed meanwhile
-			time.Sleep(5 * time.Millisecond)
-		}
 	}
 }
 
@@ -327,7 +352,7 @@ func (r *groupRun) settle(t *testing.T, want map[string]string) {
 	t.Helper()
 	calm := 3 * time.Second
 	if want == nil {
-		calm = 12 * time.Second // it is not known what comes
+		calm = 8 * time.Second // it is not known what comes: idle and lateness take 7 s
 	}
 	for deadline := time.Now().Add(groupPatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		r.mu.Lock()

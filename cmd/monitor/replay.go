@@ -39,6 +39,8 @@ func replayCommand(t *terminal) *cobra.Command {
 			"  resolved-ok         the whole range was read, with the writer of every value that a --txn read, and holds no such violation\n" +
 			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
 			"stores it, and sends it to its sinks.\n\n" +
+			"Unlike check, replay takes its exit code from --levels: --expect is the level of the service that made --finding,\n" +
+			"which the answer must fit.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
 			"usage, or an input that cannot be read. 255 internal error, and with --fault: the fault comes again.",
 		Args: arguments(0, 0),
@@ -84,7 +86,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
 	f.StringVar(&r.Epoch, "epoch", "", "epoch of the transactions of --txn")
 	f.Int64Var(&r.Unnamed, "unnamed", 0, "number of edges of --finding to transactions without a name")
-	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects")
+	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects; the exit code is the verdict on --levels")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each level")

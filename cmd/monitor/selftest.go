@@ -39,7 +39,8 @@ func selfTestCommand(t *terminal) *cobra.Command {
 			"--self-test. With 'self-test: 1m' this takes a minute at most.\n\n" +
 			"With --config, the anomaly takes the way of an application's records. Self-test publishes it to each NATS stream that the file\n" +
 			"names, and to the first topic of each Kafka input. Then it looks for the finding on the pages. The records are of the source\n" +
-			"isowatch-self-test, so no alert is sent. A service without such an input is asked as before.\n\n" +
+			"isowatch-self-test, so no alert is sent. A broker that cannot be reached is tried again until --patience is over. A service without\n" +
+			"such an input is asked as before.\n\n" +
 			"Exit codes: 0 all found theirs, 1 one did not within --patience. 130 interrupted. 254 wrong usage, a service without --self-test,\n" +
 			"or one that refuses the login.",
 		Example: "  monitor self-test http://127.0.0.1:8080\n  monitor self-test --config isowatch.yaml http://127.0.0.1:8080",

@@ -50,8 +50,7 @@ func (a *asking) through(ctx context.Context, service string, inputs []config.In
 		return nil, usagef("%s: %w", printable(service), err) // one without a self-test would raise an alert
 	}
 	for i, in := range inputs {
-		id := fmt.Sprintf("published-%d-%d", time.Now().UnixNano(), i)
-		name, err := publishAnomaly(ctx, in, id)
+		name, id, err := publishPatiently(ctx, in, i)
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +62,26 @@ func (a *asking) through(ctx context.Context, service string, inputs []config.In
 		}
 	}
 	return names, nil
+}
+
+// publishPatiently publishes an anomaly to the i-th input. It tries again each second until ctx is done, since a stream
+// may be as new as the service. Each attempt has an id of its own.
+func publishPatiently(ctx context.Context, in config.Input, i int) (name, id string, err error) {
+	for {
+		id = fmt.Sprintf("published-%d-%d", time.Now().UnixNano(), i)
+		name, last := publishAnomaly(ctx, in, id)
+		switch {
+		case last == nil:
+			return name, id, nil
+		case ctx.Err() == nil || err == nil:
+			err = fmt.Errorf("%s: %w", name, last) // an error behind the deadline says less than the one before
+		}
+		select {
+		case <-ctx.Done():
+			return name, id, err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // publishAnomaly writes two records: one transaction read what another, aborted, wrote. They have the source of the

@@ -11,6 +11,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 )
 
 func TestSelfTestCommand(t *testing.T) {
@@ -69,5 +75,51 @@ func TestSelfTestCommand(t *testing.T) {
 		if text := out.String() + errs.String(); code != c.code || !strings.Contains(text, c.says) {
 			t.Errorf("%v: code %d, want %d with %q\n%s", c.args, code, c.code, c.says, text)
 		}
+	}
+}
+
+// The stream may be as new as the service: the first attempt to publish finds none.
+func TestSelfTestWaitsForStream(t *testing.T) {
+	t.Parallel()
+	broker, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "OTHER", Subjects: []string{"other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	dialed, err := nats.Connect(broker.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialed.Close()
+	streams, err := jetstream.New(dialed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(1500*time.Millisecond, func() {
+		if _, err := streams.CreateStream(t.Context(), jetstream.StreamConfig{Name: "TXNS", Subjects: []string{"txns"}}); err != nil {
+			t.Error(err)
+		}
+	})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/metrics") {
+			fmt.Fprintf(w, "%s 1\n", selfTestMetric)
+			return
+		}
+		s, err := streams.Stream(r.Context(), "TXNS")
+		if err != nil || s.CachedInfo().State.Msgs != 2 {
+			http.Error(w, fmt.Sprint(err), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, `[{"id":"it"}]`)
+	}))
+	defer service.Close()
+	file := filepath.Join(t.TempDir(), "new.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "inputs:\n- nats: {urls: [%q], stream: TXNS}\n", broker.URL()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"self-test", service.URL, "--config", file, "--patience", "1m"}, terminal{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }})
+	if code != exitOK || !strings.Contains(out.String()+errs.String(), "published to nats:TXNS") {
+		t.Errorf("code %d\n%s%s", code, &out, &errs)
 	}
 }

@@ -178,14 +178,10 @@
           ),
           alert(
             'IsowatchLag',
-            |||
-              time() - isowatch_watermark_timestamp_seconds > 300
-              and
-              isowatch_watermark_timestamp_seconds > 0
-            |||,
+            'isowatch_behind_seconds > 300',
             'warning',
             '{{ $labels.source }} is checked {{ $value | humanizeDuration }} behind',
-            'The event time up to which {{ $labels.source }} is checked is more than 5 minutes behind the clock.',
+            'The event time up to which {{ $labels.source }} is checked is more than 5 minutes behind the clock, or behind the latest record.',
             wait='5m',
           ),
           alert(
@@ -338,6 +334,22 @@
             '{{ $labels.instance }}: the store\'s upkeep fails',
             'Disk space is not freed, or syncs fail. The disk may be full or broken.',
             wait='15m',
+          ),
+          // Each member tells of the units that no other living member has. The one that watches knows best.
+          alert(
+            'IsowatchGroupUnwatched',
+            'min by (job, namespace, unit) (isowatch_group_unwatched_seconds) > 60',
+            'critical',
+            'Nobody has watched {{ $labels.unit }} for {{ $value | humanizeDuration }}',
+            'No member of the group has the unit, or its owner cannot start it. Nothing is lost while the broker keeps the records.',
+          ),
+          alert(
+            'IsowatchGroupSplitSources',
+            'max by (job, namespace) (isowatch_group_split_sources) > 0',
+            'warning',
+            '{{ $value | humanize }} sources are in two units of the group',
+            'All records of a source belong into one unit. The levels of these sources are unknown. monitor group names them.',
+            wait='1m',
           ),
           // Many anomalies, in proportion to the load: for who lets IsowatchAnomaly wake nobody. Without
           // transactions there is no rate, and nothing fires.

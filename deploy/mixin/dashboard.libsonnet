@@ -72,7 +72,7 @@
     stat('Levels violated', 'Sources and levels whose verdict is violated.', 'count(isowatch_verdict{%s} == 2) or 0 * count(isowatch_verdict{%s})' % [of, of], bad=1),
     stat('Anomalies in the time shown', 'Those that the expected level forbids.', 'sum(increase(isowatch_findings_total{%s, expected="false", %s}[$__range]))' % [of, anomalies], bad=1),
     stat('Transactions a second', 'Records of transactions, of all outcomes.', 'sum(rate(isowatch_transactions_total{%s}[$__rate_interval]))' % of, 'short'),
-    stat('Furthest behind', 'How far the watermark of a source is behind the clock.', 'max(time() - (isowatch_watermark_timestamp_seconds{%s} > 0))' % of, 's', bad=300),
+    stat('Furthest behind', 'How far a source is checked behind the clock. One without new records is not behind.', 'max(isowatch_behind_seconds{%s})' % of, 's', bad=300),
     stat('Inputs down', 'Inputs that cannot be read.', 'count(isowatch_source_up{%s} == 0) or 0 * count(isowatch_source_up{%s})' % [at, at], bad=1),
     stat('Failed deliveries in the time shown', 'Attempts to deliver findings to sinks. Each is tried again.', 'sum(increase(isowatch_alert_notifications_failed_total{%s}[$__range]))' % at, bad=1),
     states(
@@ -114,8 +114,8 @@
 
     row('What is seen'),
     graph('Transactions', 'By the status of their records.', [query('sum by (source, status) (rate(isowatch_transactions_total{%s}[$__rate_interval]))' % of, '{{source}} {{status}}')], 'ops'),
-    graph('Lag', 'The watermark: event time up to which a source is checked. Waiting: how long a partition has been silent.', [
-      query('max by (source) (time() - (isowatch_watermark_timestamp_seconds{%s} > 0))' % of, '{{source}}'),
+    graph('Lag', 'How far a source is checked behind the clock. One without new records is not behind. Waiting: how long a partition has been silent.', [
+      query('max by (source) (isowatch_behind_seconds{%s})' % of, '{{source}}'),
       query('max by (instance) (isowatch_waiting_seconds{%s})' % at, '{{instance}} waits'),
     ], 's'),
     graph('Reads that are decided', 'Their share, at each level. The rest stays unchecked.', [query('min by (source, level) (isowatch_decided_ratio{%s})' % of, '{{source}} {{level}}')], 'percentunit') {

@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	broker "github.com/isowatch/isowatch/internal/broker/kafka"
@@ -53,6 +54,8 @@ const (
 type Options struct {
 	Broker broker.Options // Broker.Topics is set from Topics
 	Topics []string
+	// Partitions are those that are read of each topic; nil: all of them, and those that are added later.
+	Partitions []int
 
 	// Start holds for the partitions found first, while their topic has no cursor at all. A
 	// partition that is added later is read from its beginning.
@@ -99,6 +102,9 @@ func (o Options) Validate() error {
 			fault("topic %q is named twice", t)
 		}
 		seen[t] = true
+	}
+	if slices.ContainsFunc(o.Partitions, func(p int) bool { return p < 0 }) {
+		fault("a partition is negative")
 	}
 	if o.Start > FromTime {
 		fault("unknown start %d", o.Start)

@@ -35,10 +35,11 @@ type reader struct {
 	placed   bool  // next is known
 	next     int64 // first offset not yet delivered
 	last     identity
-	verify   bool // compare last before going on
-	holes    bool // the topic is compacted, or may be
-	beyond   bool // the broker said once that next lies beyond its end
-	caughtUp bool // what the last chunk said
+	verify   bool  // compare last before going on
+	holes    bool  // the topic is compacted, or may be
+	beyond   bool  // the broker said once that next lies beyond its end
+	caughtUp bool  // what the last chunk said
+	end      int64 // of the partition, when it was read last
 	sent     time.Time
 	hint     size
 
@@ -228,6 +229,7 @@ func (r *reader) deliver(ctx context.Context, res *fetch.ResponsePartition) erro
 		return fmt.Errorf("the broker returned no records at offset %d, though it holds them up to %d", r.next, res.LastStableOffset)
 	}
 	end := max(res.HighWatermark, 0)
+	r.end = end
 	for i, run := range read.runs {
 		r.next = run.next
 		r.last = identify(run.messages[len(run.messages)-1])
@@ -306,6 +308,7 @@ func (r *reader) send(ctx context.Context, c ingest.Chunk) error {
 	c.Cursor = ingest.Cursor{Next: unknownNext}
 	if r.placed {
 		c.Cursor = ingest.Cursor{Next: r.next, Identity: r.last.String()}
+		c.Behind = max(r.end-r.next, 0)
 	}
 	select {
 	case r.out <- c:

@@ -36,7 +36,7 @@ func PartitionName(topic string, partition int) string {
 
 // Run reads until ctx ends. It returns an error when the first tries to reach the cluster fail
 // and waiting does not help. That is so with a refused login or a certificate. Everything else
-// is told as a Problem and tried again. A problem of a whole topic is told for its partition 0.
+// is told as a Problem and tried again. A problem of a whole topic is told for the first of its partitions.
 func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
 	cluster, err := broker.Open(s.opts.Broker)
 	if err != nil {
@@ -138,16 +138,20 @@ func (d *discovery) topic(ctx context.Context, t *topic, found []kafkago.Topic) 
 	}
 	if t.trouble.mend() && t.started == 0 {
 		d.opts.Logger.Info("topic found", "topic", t.name)
-		d.tell(ctx, PartitionName(t.name, 0), ingest.Chunk{})
+		d.tell(ctx, d.whole(t), ingest.Chunk{})
 	}
 	first := t.started == 0
 	// All are named before the first is read, so that the watermark passes no partition
 	// unknown.
 	for id := t.started; id < len(found[i].Partitions); id++ {
-		d.tell(ctx, PartitionName(t.name, id), ingest.Chunk{})
+		if d.wants(id) {
+			d.tell(ctx, PartitionName(t.name, id), ingest.Chunk{})
+		}
 	}
 	for id := t.started; id < len(found[i].Partitions); id++ {
-		d.start(ctx, t, id, first)
+		if d.wants(id) {
+			d.start(ctx, t, id, first)
+		}
 	}
 	t.started = max(t.started, len(found[i].Partitions))
 	if first {
@@ -202,7 +206,20 @@ func (d *discovery) failed(ctx context.Context, t *topic, err error) {
 		return
 	}
 	d.opts.Logger.Warn("cannot read", "topic", t.name, "err", text)
-	d.tell(ctx, PartitionName(t.name, 0), ingest.Chunk{Problem: text})
+	d.tell(ctx, d.whole(t), ingest.Chunk{Problem: text})
+}
+
+// wants says whether the partition is one of those that are read.
+func (d *discovery) wants(id int) bool {
+	return d.opts.Partitions == nil || slices.Contains(d.opts.Partitions, id)
+}
+
+// whole is the partition for which a problem of the whole topic is told.
+func (d *discovery) whole(t *topic) string {
+	if len(d.opts.Partitions) > 0 {
+		return PartitionName(t.name, d.opts.Partitions[0])
+	}
+	return PartitionName(t.name, 0)
 }
 
 // tell sends c for a partition that has no reader yet, with its old cursor.

@@ -23,7 +23,6 @@ type reader struct {
 
 	filtered bool
 	seen     uint64    // deliveries of this consumer
-	pending  uint64    // what the server still had when it sent the last message
 	idle     bool      // the server had nothing more
 	told     time.Time // when an idle CaughtUp chunk was sent last
 

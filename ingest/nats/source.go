@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,6 +75,7 @@ func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out cha
 
 // run is the state that outlives the consumers of one Run.
 type run struct {
+	pending uint64 // what the server still had when it sent the last message
 	*Source
 	out    chan<- ingest.Chunk
 	status chan nats.Status
@@ -124,6 +126,7 @@ func (r *run) deliver(ctx context.Context, c ingest.Chunk) bool {
 	}
 	c.Partition = r.opts.partition()
 	c.Cursor = ingest.Cursor{Next: int64(r.at.next), Identity: r.at.identity}
+	c.Behind = int64(min(r.pending, math.MaxInt64))
 	select {
 	case r.out <- c:
 		return true

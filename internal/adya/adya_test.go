@@ -174,7 +174,7 @@ func (d *data) adya(t *testing.T, level, file string) verdict {
 	return v
 }
 
-// reason is why a cell differs; "" where it does not. docs/levels.md explains each.
+// reason is why a cell differs; "" where it does not. docs/compared.md explains each.
 type reason string
 
 const (
@@ -333,7 +333,7 @@ func (sum table) add(t *testing.T, x *one) {
 	}
 }
 
-// show prints the table of docs/levels.md.
+// show prints the table of docs/compared.md.
 func (sum table) show(t *testing.T) {
 	all := map[reason]int{}
 	for _, cells := range sum {

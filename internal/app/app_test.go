@@ -194,13 +194,13 @@ func TestDecidedIsShown(t *testing.T) {
 			`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":1}]}`)
 		waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 2 })
 		shown := map[string]string{
-			"/":              "no violation found: 50% of reads decided",
+			"/":              `<span class="badge cleared">✓ no violation found</span>`,
 			"/api/v1/status": `"decided":0.5,"why":[{"cause":"found-nothing","reads":1,`,
 			"/metrics":       `isowatch_decided_ratio{level="serializable",source="default"} 0.5`,
 		}
 		if observed {
 			shown = map[string]string{
-				"/":              "no violation found: 0% of reads decided",
+				"/":              "no violation found · 0% of reads decided",
 				"/api/v1/status": `"cause":"written-meanwhile","reads":1,`,
 				"/metrics":       `isowatch_decided_ratio{level="serializable",source="default"} 0` + "\n",
 			}

@@ -11,8 +11,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -39,7 +41,6 @@ type Group struct {
 	log      *slog.Logger
 	id       string
 	dir      string
-	units    []string
 	cleanups cleanups
 	store    groupstore.Store
 	member   *drive.Member
@@ -47,10 +48,15 @@ type Group struct {
 
 	frame *App // of the pages
 
-	mu    sync.Mutex
-	owned map[string]*unit
-	moves map[string]int64 // by reason
-	split int              // sources that are met in two units of the group
+	mu      sync.Mutex
+	owned   map[string]*unit
+	moves   map[string]int64 // by reason
+	split   int              // sources that are met in two units of the group
+	units   []string         // by now
+	watched unwatched
+
+	odd   atomic.Bool // others watch with other settings
+	about aboutKeeper
 	all   sync.WaitGroup
 }
 
@@ -65,7 +71,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
 	if g.id == "" {
 		name, err := os.Hostname()
 		if err != nil {
@@ -77,9 +83,9 @@ func NewGroup(o Options) (*Group, error) {
 	return g, nil
 }
 
-// OpenGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
-// too.
-func OpenGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, log *slog.Logger) (groupstore.Store, error) {
+// openGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
+// too. A bucket of NATS that is not there is made with so many replicas; 0: it is not made.
+func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, replicas int, log *slog.Logger) (groupstore.Store, error) {
 	u, err := url.Parse(state)
 	if err != nil {
 		return nil, err
@@ -117,7 +123,7 @@ func OpenGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 		conn.Close()
 		return nil, err
 	}
-	s, err := groupnats.Open(ctx, js, bucket, 1, conn.Close)
+	s, err := groupnats.Open(ctx, js, bucket, replicas, conn.Close)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -159,7 +165,7 @@ func (g *Group) makeData(context.Context) error {
 func (g *Group) openStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s, err := OpenGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), g.log)
+	s, err := openGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), 1, g.log)
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
@@ -216,7 +222,14 @@ const settingsKey = "settings/all"
 
 // settingsOf is a hash of what decides findings.
 func settingsOf(c *config.Service) (string, error) {
-	all := map[string]any{"units": c.Units(), "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
+	units := c.Units()
+	for _, k := range c.Partitioned() {
+		for _, topic := range k.Topics {
+			units = append(units, "partitions of "+topic)
+		}
+	}
+	slices.Sort(units)
+	all := map[string]any{"units": units, "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
 	for _, name := range c.SourceNames() {
 		all["source "+name] = whole.MachineConfig(c.WatchOf(name))
 	}
@@ -232,6 +245,7 @@ func (g *Group) agree(ctx context.Context) error {
 		return err
 	}
 	told := false
+	defer func() { g.odd.Store(false) }()
 	for {
 		v, err := g.store.Get(ctx, settingsKey)
 		switch {
@@ -245,6 +259,10 @@ func (g *Group) agree(ctx context.Context) error {
 				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
 			}
 		}
+		if err == nil && v.Data != nil {
+			g.odd.Store(true)
+			g.tellAbout(ctx)
+		}
 		if err == nil && !told && v.Data != nil {
 			told = true
 			g.log.Warn("other members watch with other levels, windows or inputs: this one takes no unit while they live")
@@ -254,6 +272,7 @@ func (g *Group) agree(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			g.withdrawAbout()
 			return context.Cause(ctx)
 		case <-time.After(g.config.Group.Lease / 6):
 		}
@@ -288,13 +307,19 @@ func (g *Group) othersLive(ctx context.Context) (bool, error) {
 	}
 }
 
-func (g *Group) join(context.Context) error {
+func (g *Group) join(ctx context.Context) error {
+	g.cleanAbout(ctx)
 	g.mu.Lock() // events wait until the member is there
 	defer g.mu.Unlock()
 	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
 	following, stop := context.WithCancel(context.Background())
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
 	go g.followSources(following)
+	go g.followUnits(following)
+	go g.followAbout(following)
+	if len(g.config.Partitioned()) > 0 {
+		go g.followPartitions(following)
+	}
 	g.log.Info("joined the group", "group", g.config.Group.Name, "member", g.id, "units", len(g.units), "lease", g.config.Group.Lease.String())
 	return nil
 }

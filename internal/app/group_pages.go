@@ -86,10 +86,12 @@ func (g *Group) HTTPAddr() string { return g.frame.HTTPAddr() }
 type groupCollector struct{ g *Group }
 
 var (
-	groupUnits  = prometheus.NewDesc("isowatch_group_units", "Units that this member owns.", []string{"state"}, nil)
+	groupUnits  = prometheus.NewDesc("isowatch_group_units", "Units by state: owned and moving are this member's, free have no living owner.", []string{"state"}, nil)
 	groupTerm   = prometheus.NewDesc("isowatch_group_term", "Term of a unit that this member owns.", []string{"unit"}, nil)
 	groupMoves  = prometheus.NewDesc("isowatch_group_moves_total", "Units that came to this member or left it.", []string{"reason"}, nil)
+	groupLacks  = prometheus.NewDesc("isowatch_group_unwatched_seconds", "Time for which nobody has watched a unit; of units that no other living member has.", []string{"unit"}, nil)
 	groupHeld   = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
+	groupOdd    = prometheus.NewDesc("isowatch_group_other_settings", "1: this member takes no unit, since others watch with other levels, windows or inputs.", nil, nil)
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
 	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
@@ -97,7 +99,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupHeld, groupAge, groupFailed, groupSplit} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd} {
 		out <- d
 	}
 }
@@ -125,11 +127,16 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 			gauge(groupFailed, truth(s.Failed == nil), u.name)
 		}
 	}
-	gauge(groupUnits, runs, "watched")
-	gauge(groupUnits, starts, "starting")
+	gauge(groupUnits, runs, "owned")
+	gauge(groupUnits, starts, "moving")
 	gauge(groupHeld, held)
+	gauge(groupOdd, truth(c.g.odd.Load()))
 	c.g.mu.Lock()
 	defer c.g.mu.Unlock()
+	gauge(groupUnits, float64(c.g.watched.free), "free")
+	for unit, lacks := range c.g.watched.lacking(time.Now(), c.g.config.Group.Lease) {
+		gauge(groupLacks, lacks.Seconds(), unit)
+	}
 	gauge(groupSplit, float64(c.g.split))
 	for _, reason := range []string{"gained", "handed", "lost"} {
 		out <- prometheus.MustNewConstMetric(groupMoves, prometheus.CounterValue, float64(c.g.moves[reason]), reason)

@@ -24,14 +24,14 @@ type metSource struct {
 }
 
 // metIn reads where sources were met, of these units only: another one is of settings before.
-func metIn(all []group.Value, units []string) (met map[string]metSource, err error) {
+func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]metSource, err error) {
 	met = map[string]metSource{}
 	for _, v := range all {
 		var x metSource
 		if err := json.Unmarshal(v.Data, &x); err != nil {
 			return nil, fmt.Errorf("%s: %w", v.Key, err)
 		}
-		x.Units = slices.DeleteFunc(x.Units, func(u string) bool { return !slices.Contains(units, u) })
+		x.Units = slices.DeleteFunc(x.Units, func(u string) bool { return !isUnit(u) })
 		met[v.Key] = x
 	}
 	return met, nil
@@ -59,7 +59,7 @@ func (g *Group) lookAtSources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	met, err := metIn(all, g.units)
+	met, err := metIn(all, func(name string) bool { return g.config.OfUnit(name) != nil })
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ func (g *Group) tellSplit(ctx context.Context, u *unit, a *App, m metSource, fre
 	})
 }
 
-// SplitSources are the units of a group's sources that are met in two of them, by source.
-func SplitSources(ctx context.Context, s groupstore.Store) (map[string][]string, error) {
+// splitSources are the units of a group's sources that are met in two of them, by source.
+func splitSources(ctx context.Context, s groupstore.Store) (map[string][]string, error) {
 	units, err := s.List(ctx, "unit/")
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
@@ -147,7 +147,7 @@ func SplitSources(ctx context.Context, s groupstore.Store) (map[string][]string,
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
-	met, err := metIn(all, names)
+	met, err := metIn(all, func(name string) bool { return slices.Contains(names, name) })
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrStore, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,12 +24,31 @@ import (
 	"github.com/isowatch/isowatch/store"
 )
 
+// GroupView is how a group stands.
+type GroupView struct {
+	Members []GroupMember `json:"members"`
+	Units   []GroupUnit   `json:"units"`
+}
+
+// GroupMember is a member that lives.
+type GroupMember struct {
+	Member string `json:"member"`
+	Units  int    `json:"units"`
+	// OtherSettings says that it takes no unit: other members watch with other levels, windows or inputs.
+	OtherSettings bool   `json:"other_settings,omitempty"`
+	Pages         string `json:"pages,omitempty"`
+}
+
 // GroupUnit is how a unit of a group stands.
 type GroupUnit struct {
 	Unit  string `json:"unit"`
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
 	State string `json:"state"` // owned, moving, free
+	// The owner tells Sources, Lag and StateAge once in a lease. They are nil if it has told nothing yet, or if there is no owner.
+	Sources  *int     `json:"sources"`
+	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
+	StateAge *float64 `json:"state_age"`   // seconds since the state was written
 	// Split are sources that are met in another unit too.
 	Split []string `json:"split_sources,omitempty"`
 }
@@ -52,55 +72,32 @@ func OpenGroup(ctx context.Context, state, name string) (groupstore.Store, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s, err := OpenGroupStore(ctx, state, nil, slog.New(slog.DiscardHandler))
+	s, err := openGroupStore(ctx, state, nil, 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
 	return groupstore.Named(s, name), nil
 }
 
+// look holds what a reader of a group has seen.
+type look struct {
+	versions map[string]group.Version
+	renewed  map[string]bool // by the key of a lease, or of a member's record of itself
+	live     map[string]bool // leases that are not over
+	had      map[string]bool // units that had a living owner at some time
+	view     GroupView
+	settled  bool // each lease was renewed, and each unit has an owner
+}
+
 // ReadGroup tells how the units of a group stand. It looks for as long as a lease: an owner that does not renew its lease
 // meanwhile does not count as one.
-func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) ([]GroupUnit, error) {
-	renewed := map[string]bool{} // by the key of the lease
-	versions := map[string]group.Version{}
-	had := map[string]bool{} // units that had a living owner at some time
-	var all []GroupUnit
+func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) (*GroupView, error) {
+	l := look{versions: map[string]group.Version{}, renewed: map[string]bool{}, had: map[string]bool{}}
 	for begin := time.Now(); ; {
-		members, err := s.List(ctx, "member/")
-		if err != nil {
+		if err := l.again(ctx, s); err != nil {
 			return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 		}
-		for _, v := range members {
-			if _, live := group.MemberOf(v); live {
-				if was, ok := versions[v.Key]; ok && was != v.Version {
-					renewed[v.Key] = true
-				}
-				versions[v.Key] = v.Version
-			} else {
-				delete(renewed, v.Key)
-			}
-		}
-		units, err := s.List(ctx, "unit/")
-		if err != nil {
-			return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
-		}
-		all = all[:0]
-		owned := 0
-		for _, v := range units {
-			owner, term, err := group.OwnerOf(v)
-			if err != nil {
-				return nil, fmt.Errorf("%w: group state: %s: %w", ErrConfig, v.Key, err)
-			}
-			u := GroupUnit{Unit: group.UnitOf(v.Key), Term: term, State: UnitMoving}
-			if owner != "" && renewed["member/"+owner] {
-				u.Owner, u.State, had[u.Unit] = group.IDOf(owner), UnitOwned, true
-				owned++
-			}
-			all = append(all, u)
-		}
-		over := time.Since(begin) > lease
-		if over || owned == len(all) && len(all) > 0 {
+		if time.Since(begin) > lease || l.settled {
 			break
 		}
 		select {
@@ -109,12 +106,95 @@ func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) ([]
 		case <-time.After(lease / 10):
 		}
 	}
-	for i := range all {
-		if all[i].State == UnitMoving && !had[all[i].Unit] {
-			all[i].State = UnitFree
+	for i := range l.view.Units {
+		if u := &l.view.Units[i]; u.State == UnitMoving && !l.had[u.Unit] {
+			u.State = UnitFree
 		}
 	}
-	return all, nil
+	split, err := splitSources(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for i := range l.view.Units {
+		u := &l.view.Units[i]
+		for _, source := range slices.Sorted(maps.Keys(split)) {
+			if slices.Contains(split[source], u.Unit) {
+				u.Split = append(u.Split, source)
+			}
+		}
+	}
+	return &l.view, nil
+}
+
+// changes notes whether a record is renewed.
+func (l *look) changes(v group.Value) {
+	if was, ok := l.versions[v.Key]; ok && was != v.Version {
+		l.renewed[v.Key] = true
+	}
+	l.versions[v.Key] = v.Version
+}
+
+func (l *look) again(ctx context.Context, s groupstore.Store) error {
+	leases, err := s.List(ctx, "member/")
+	if err != nil {
+		return err
+	}
+	l.settled, l.live = true, map[string]bool{}
+	for _, v := range leases {
+		if _, live := group.MemberOf(v); !live {
+			delete(l.renewed, v.Key)
+			continue
+		}
+		l.live[v.Key] = true
+		l.changes(v)
+		l.settled = l.settled && l.renewed[v.Key]
+	}
+	about, err := s.List(ctx, aboutPrefix)
+	if err != nil {
+		return err
+	}
+	units, err := s.List(ctx, "unit/")
+	if err != nil {
+		return err
+	}
+	l.settled = l.settled && len(units) > 0
+	told := map[string]aboutMember{} // by life
+	l.view = GroupView{}
+	for _, v := range about {
+		var x aboutMember
+		if err := json.Unmarshal(v.Data, &x); err != nil {
+			return fmt.Errorf("%s: %w", v.Key, err)
+		}
+		told[x.Life] = x
+		if l.changes(v); x.Odd && l.renewed[v.Key] {
+			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true, Pages: x.Pages})
+		}
+		l.settled = l.settled && (!x.Odd || l.renewed[v.Key])
+	}
+	owned := map[string]int{}
+	for _, v := range units {
+		owner, term, err := group.OwnerOf(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", v.Key, err)
+		}
+		u := GroupUnit{Unit: group.UnitOf(v.Key), Term: term, State: UnitMoving}
+		if owner != "" && l.renewed["member/"+owner] {
+			u.Owner, u.State, l.had[u.Unit] = group.IDOf(owner), UnitOwned, true
+			owned[owner]++
+			if x, ok := told[owner].Units[u.Unit]; ok && x.Term == term {
+				u.Sources, u.Lag, u.StateAge = &x.Sources, &x.Lag, &x.StateAge
+			}
+		} else {
+			l.settled = false
+		}
+		l.view.Units = append(l.view.Units, u)
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.live)) {
+		if life := strings.TrimPrefix(key, "member/"); l.renewed[key] {
+			l.view.Members = append(l.view.Members, GroupMember{Member: group.IDOf(life), Units: owned[life], Pages: told[life].Pages})
+		}
+	}
+	return nil
 }
 
 // GroupFindings gives all findings of a group as JSON, each once, in the order of units and of ids in them.

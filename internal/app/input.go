@@ -44,6 +44,7 @@ type input struct {
 	mu       sync.Mutex
 	troubles map[string]string // by partition
 	behind   map[string]bool   // partitions not read to their end
+	lag      map[string]int64  // messages behind what was read, by partition
 	looked   bool              // the end of one was seen
 	lastTime int64             // the broker's time of the latest message, ns
 	// unmatched are patterns that match no file, of so many.
@@ -133,6 +134,7 @@ func (i *input) note(c *ingest.Chunk) {
 	if n := len(c.Messages); n > 0 {
 		i.lastTime = max(i.lastTime, c.Messages[n-1].Time)
 	}
+	i.lag[c.Partition] = c.Behind
 	switch {
 	case c.CaughtUp || c.EOF:
 		i.looked = true
@@ -140,6 +142,16 @@ func (i *input) note(c *ingest.Chunk) {
 	case len(c.Messages) > 0:
 		i.behind[c.Partition] = true
 	}
+}
+
+// lagging is how many messages the brokers had beyond what was read, when that was read.
+func (i *input) lagging() (n int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, lag := range i.lag {
+		n += lag
+	}
+	return n
 }
 
 // say notes a trouble that no chunk tells of, since the watermark does not wait for its end; "": the
@@ -200,7 +212,7 @@ func (a *App) addInput(name, of string, source ingest.Source, logs bool) *input 
 	i := &input{
 		readAhead: a.readAhead,
 		name:      name, of: of, source: source, logs: logs, log: a.log,
-		troubles: map[string]string{}, behind: map[string]bool{},
+		troubles: map[string]string{}, behind: map[string]bool{}, lag: map[string]int64{},
 	}
 	a.inputs = append(a.inputs, i)
 	return i
@@ -215,11 +227,16 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("nats:"+in.NATS.Stream, in.Source, source, false)
 	case in.Kafka != nil:
-		source, err := kafka.New(kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)})
+		o := kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)}
+		name := "kafka:" + strings.Join(in.Kafka.Topics, ",")
+		if p := in.Kafka.Partition; p != nil {
+			o.Partitions, name = []int{*p}, kafka.PartitionName(in.Kafka.Topics[0], *p)
+		}
+		source, err := kafka.New(o)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
+		a.addInput(name, in.Source, source, true)
 	case len(in.Tail) > 0:
 		var made *input // it is there before anything is read
 		source, err := tail.New(tail.Options{

@@ -38,7 +38,7 @@ func (s *scripted) Run(ctx context.Context, from map[string]ingest.Cursor, out c
 }
 
 func inputOf(source ingest.Source, log *slog.Logger) *input {
-	return &input{name: "in", source: source, log: log, troubles: map[string]string{}, behind: map[string]bool{}}
+	return &input{name: "in", source: source, log: log, troubles: map[string]string{}, behind: map[string]bool{}, lag: map[string]int64{}}
 }
 
 func records(partition string, next int64, lines ...string) ingest.Chunk {

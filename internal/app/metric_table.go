@@ -40,6 +40,7 @@ func metricTable() []metric {
 		{"findings_waiting", "Findings that are not reported yet, since a record on its way could take them back.", source},
 		{"live_transactions", "Transactions in the window.", source},
 		{"watermark_timestamp_seconds", "Event time up to which all records are assumed to have arrived. 0 before the first record, and where records have no times.", source},
+		{"behind_seconds", "How far the watermark is behind the clock, or behind the latest record where all inputs were read to their ends. 0 where records have no times.", source},
 		{"checker_memory_bytes", "Memory that the checker's tables take.", source},
 		{"orders", "Orders of transactions that are kept for the watched levels.", source},
 		{"tracked_keys", "Keys that the checker keeps in memory.", source},

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/store"
@@ -63,15 +62,16 @@ type collector struct {
 	pages        string            // where people reach the pages; "": nobody knows
 	replica      string            // name of this monitor among several; "": none
 	titles       map[string]string // of anomalies, in words
+	now          func() time.Time
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
 }
 
 func newCollector() *collector {
-	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo(), titles: map[string]string{}}
+	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo(), titles: map[string]string{}, now: time.Now}
 	for _, anomaly := range isolation.AnomalyNames() {
-		c.titles[anomaly] = docs.TitleOf(anomaly)
+		c.titles[anomaly] = isolation.TitleOf(anomaly)
 	}
 	for _, m := range metricTable() {
 		d := prometheus.NewDesc("isowatch_"+m.name, m.help, m.labels, nil)
@@ -133,6 +133,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for i := range s.Sources {
 		seen[s.Sources[i].Source] = true
 		collectSource(s.Sources[i], c.titles, counter, gauge)
+		gauge("behind_seconds", behind(s.Sources[i], allRead(c.inputs), c.now()).Seconds(), s.Sources[i].Source)
 	}
 	for _, name := range c.declared {
 		if !seen[name] {

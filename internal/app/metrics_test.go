@@ -20,6 +20,7 @@ import (
 
 func collectorOf(s *engine.Status, declared ...string) *collector {
 	c := newCollector()
+	c.now = func() time.Time { return time.Unix(15, 0) }
 	c.status = func() *engine.Status { return s }
 	c.store = func() store.Metrics { return store.Metrics{Commits: 3} }
 	c.declared, c.pages = declared, "https://watch.example"
@@ -74,6 +75,9 @@ isowatch_gaps_total{source="bank"} 8
 # HELP isowatch_watermark_timestamp_seconds Event time up to which all records are assumed to have arrived. 0 before the first record, and where records have no times.
 # TYPE isowatch_watermark_timestamp_seconds gauge
 isowatch_watermark_timestamp_seconds{source="bank"} 11
+# HELP isowatch_behind_seconds How far the watermark is behind the clock, or behind the latest record where all inputs were read to their ends. 0 where records have no times.
+# TYPE isowatch_behind_seconds gauge
+isowatch_behind_seconds{source="bank"} 4
 # HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step. It moves every second or two, also without input.
 # TYPE isowatch_last_tick_timestamp_seconds gauge
 isowatch_last_tick_timestamp_seconds 12.5
@@ -91,7 +95,7 @@ isowatch_input_caught_up{input="nats:S"} 0
 isowatch_store_commits_total 3
 `
 	names := []string{
-		"isowatch_transactions_total", "isowatch_verdict", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds",
+		"isowatch_transactions_total", "isowatch_verdict", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds", "isowatch_behind_seconds",
 		"isowatch_last_tick_timestamp_seconds", "isowatch_evicted_transactions_total", "isowatch_source_up", "isowatch_input_caught_up", "isowatch_store_commits_total",
 	}
 	if err := testutil.CollectAndCompare(collectorOf(bankStatus()), strings.NewReader(want), names...); err != nil {

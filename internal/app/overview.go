@@ -114,9 +114,9 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 		return cmp.Or(cmp.Compare(a.gravity(y), a.gravity(x)), cmp.Compare(x.Source, y.Source))
 	})
 	sources = sources[min(skip, len(sources)):]
-	deadline := now.Add(stripPatience)
+	deadline, read := now.Add(stripPatience), allRead(a.inputs)
 	for _, x := range sources[:min(len(sources), web.SourcesOnPage)] {
-		view, all := a.sourceView(x, now, span, deadline)
+		view, all := a.sourceView(x, read, now, span, deadline)
 		o.Sources = append(o.Sources, view)
 		o.Reading = o.Reading || !all
 	}
@@ -134,27 +134,68 @@ func (a *App) gravity(x *engine.SourceStatus) int {
 		return 3
 	case v.Verdict == window.Violated:
 		return 2
-	case v.Verdict == window.OK:
+	case v.Verdict == window.OK, healthy(x, v):
 		return 0
 	}
 	return 1
 }
 
+// allRead says whether all inputs can be read, and were read to their ends.
+func allRead(inputs []*input) bool {
+	return !slices.ContainsFunc(inputs, func(i *input) bool { h := i.health(); return !h.up || !h.caughtUp })
+}
+
+// behind is how far the watermark of a source is behind the clock. Where all was read it is how far that was behind
+// when the latest record came: a source without new records is not behind.
+func behind(x *engine.SourceStatus, read bool, now time.Time) time.Duration {
+	if x.Watermark <= 0 {
+		return 0
+	}
+	return max(latest(x, read, now).Sub(time.Unix(0, x.Watermark)), 0)
+}
+
+// latest is up to when a source could have been checked.
+func latest(x *engine.SourceStatus, read bool, now time.Time) time.Time {
+	if came := time.Unix(0, max(x.Latest, x.Came)); read && x.Latest > 0 && came.Before(now) {
+		return came
+	}
+	return now
+}
+
+// idleAfter is how long a source has no record until it is called idle.
+const idleAfter = 10 * time.Second
+
+// idleFor is how long a source has had no new record although all was read; 0: it is not idle.
+func idleFor(x *engine.SourceStatus, read bool, now time.Time) time.Duration {
+	if idle := now.Sub(latest(x, read, now)); idle >= idleAfter {
+		return idle
+	}
+	return 0
+}
+
+// halfDecided is the least share of reads with which an unknown source can look healthy: with fewer, no violation means little.
+const halfDecided = 0.5
+
+// healthy says of an unknown level that only the contract leaves it open, and that most reads are decided.
+func healthy(x *engine.SourceStatus, v engine.Verdict) bool {
+	return v.ByContract && x.Reads.Reads > 0 && x.Reads.Share >= halfDecided
+}
+
 // sourceView says how a source fares. all is false where parts of its strips were not read.
-func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Duration, deadline time.Time) (view web.Source, all bool) {
+func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span time.Duration, deadline time.Time) (view web.Source, all bool) {
 	watch := a.watchOf(x.Source)
 	expect := watch.Expect.String()
 	n := transactions(&x.Counters)
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
-		Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
+		ByContract: healthy(x, x.Verdicts[expect]), Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
 	}
 	if n == 0 && view.Reason == "" {
 		view.Reason = "no record of it has come yet"
 	}
 	if view.Timed {
-		view.Lag = max(now.Sub(time.Unix(0, x.Watermark)), 0)
+		view.Lag, view.Idle = behind(x, read, now), idleFor(x, read, now)
 	}
 	if x.Reads.Reads > 0 {
 		view.Decided = x.Reads.Percent()
@@ -191,6 +232,9 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	for _, name := range levels {
 		v := x.Verdicts[name]
 		l := web.Level{Name: name, Verdict: cmp.Or(v.Verdict, "not known yet"), Reason: v.Reason}
+		if healthy(x, v) {
+			l.Verdict = "no violation found"
+		}
 		for i, c := range parts {
 			l.Cells[i] = c[name]
 		}

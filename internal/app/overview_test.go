@@ -32,6 +32,42 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// A source is behind as long as there is something to read. Without new records it is idle, and no further behind.
+func TestBehind(t *testing.T) {
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	x := &engine.SourceStatus{Watermark: at(995).UnixNano(), Latest: at(1000).UnixNano(), Came: at(1001).UnixNano()}
+	restarted, untimed := *x, *x
+	restarted.Came, untimed.Watermark = 0, 0 // no record since the start
+	for _, c := range []struct {
+		name         string
+		x            *engine.SourceStatus
+		read         bool
+		now          int64
+		behind, idle time.Duration
+	}{
+		{"records come", x, true, 1002, 6 * time.Second, 0},
+		{"none for an hour", x, true, 4601, 6 * time.Second, time.Hour},
+		{"there is more to read", x, false, 4601, 3606 * time.Second, 0},
+		{"none since the start", &restarted, true, 4600, 5 * time.Second, time.Hour},
+		{"a clock that runs ahead", x, true, 990, 0, 0},
+		{"records without times", &untimed, true, 4601, 0, time.Hour},
+	} {
+		if got := behind(c.x, c.read, at(c.now)); got != c.behind {
+			t.Errorf("%s: %s behind, want %s", c.name, got, c.behind)
+		}
+		if got := idleFor(c.x, c.read, at(c.now)); got != c.idle {
+			t.Errorf("%s: idle for %s, want %s", c.name, got, c.idle)
+		}
+	}
+	in := []*input{{name: "a", looked: true, behind: map[string]bool{}, troubles: map[string]string{}}, {name: "b", looked: true, behind: map[string]bool{}, troubles: map[string]string{}}}
+	if !allRead(in) {
+		t.Error("all inputs are at their ends")
+	}
+	if in[1].behind["b-0"] = true; allRead(in) {
+		t.Error("one is not at its end")
+	}
+}
+
 // putPane stores a pane as the engine does (internal/engine/layout.go).
 func putPane(t testing.TB, st *store.Store, p *window.Pane) {
 	t.Helper()
@@ -52,7 +88,7 @@ func TestInWork(t *testing.T) {
 	l.Cells[50], l.Cells[56] = web.Violated, web.OK
 	end := 1000*minute + 30*int64(time.Second)
 	inWork(&l, end-minute, end, minute, minute) // 999.5, closed is what ended by 998.5
-	if got := fmt.Sprint(l.Cells[54:]); got != "[0 0 1 4 4 0]" {
+	if got := fmt.Sprint(l.Cells[54:]); got != "[0 0 1 5 5 0]" {
 		t.Error(got)
 	}
 	if l.Cells[50] != web.Violated || l.Cells[10] != web.NoData {
@@ -76,6 +112,11 @@ func TestStrips(t *testing.T) {
 	put(start+2*minute+1, "violated")
 	put(start+2*minute+2, "unknown")
 	put(start+59*minute, "unknown")
+	open := func(at int64) {
+		putPane(t, st, &window.Pane{Source: "orders", Start: at, Verdicts: map[string]string{"serializable": "unknown"}, ByContract: []string{"serializable"}})
+	}
+	open(start + 3*minute)
+	open(start + 59*minute + 5) // the other is worse
 	putPane(t, st, &window.Pane{Source: "orders2", Start: start + 3*minute, Verdicts: map[string]string{"serializable": "violated"}})
 	s := newStrips(engine.Reader{Store: st})
 	now := func() time.Time { return time.Unix(0, start) }
@@ -85,7 +126,7 @@ func TestStrips(t *testing.T) {
 	for _, p := range parts {
 		got += fmt.Sprint(p["serializable"])
 	}
-	want := "003" + "000000000000000000000000000000000000000000000000000000000000"[:56] + "2"
+	want := "0042" + "000000000000000000000000000000000000000000000000000000000000"[:55] + "3"
 	if got != want || !whole || parts[2]["read-committed"] != web.OK {
 		t.Errorf("%s, %v, want %s", got, whole, want)
 	}
@@ -100,7 +141,7 @@ func TestStrips(t *testing.T) {
 		parts, whole := s.of("orders", end, minute, now().Add(-time.Second), now)
 		return fmt.Sprint(parts[59]["serializable"], parts[5]["serializable"], whole)
 	}
-	if got := again(); got != "2 0 true" {
+	if got := again(); got != "3 0 true" {
 		t.Errorf("%s without reading", got)
 	}
 	put(start+59*minute+1, "violated")

@@ -46,8 +46,9 @@ func (a *App) openSinks(context.Context) error {
 // routes returns the routes of the caller, of the sinks made, and of the self-test.
 func (a *App) routes(made []madeSink) []alert.Route {
 	all := append([]alert.Route(nil), a.options.Sinks...)
-	if a.config.HTTP.ExternalURL != "" { // else their reader sees where this process listens
-		for i := range all {
+	for i := range all {
+		// Without an address for others, a person at this terminal can follow a link while the service runs.
+		if a.config.HTTP.ExternalURL != "" || all[i].Sink.Name() == alert.TextName && !a.config.UsesStdin() {
 			all[i].Pages = a.linkedPages()
 		}
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,10 +123,14 @@ func (s *strips) read(first cellKey, count int, deadline time.Time, now func() t
 		cells[i] = cell{}
 	}
 	n, at := 0, 0
-	err := s.reader.VerdictsOf(first.source, first.start, first.start+int64(count)*first.long, func(start int64, verdicts map[string]string) error {
+	err := s.reader.VerdictsOf(first.source, first.start, first.start+int64(count)*first.long, func(start int64, verdicts map[string]string, byContract []string) error {
 		at = int((start - first.start) / first.long)
 		for level, verdict := range verdicts {
-			cells[at][level] = max(cells[at][level], cellOf(verdict))
+			c := cellOf(verdict)
+			if c == web.Unknown && slices.Contains(byContract, level) {
+				c = web.Open
+			}
+			cells[at][level] = max(cells[at][level], c)
 		}
 		if n++; n%64 == 0 && now().After(deadline) {
 			return errEnough

@@ -70,7 +70,9 @@ func (u *unit) share(memory int64) int64 {
 	if memory <= 0 {
 		return memory
 	}
-	return max(memory/int64(len(u.g.units)), int64(config.LeastMemory))
+	u.g.mu.Lock()
+	defer u.g.mu.Unlock()
+	return max(memory/int64(max(len(u.g.units), 1)), int64(config.LeastMemory))
 }
 
 // run watches the unit until it is handed over or lost. After a failure it tries again, from the latest state.

@@ -119,13 +119,10 @@ func (m *model) group(q Query, by string) (g Groups) {
 		if s.Certain {
 			r.Certain++
 		}
-		if r.First == 0 || s.First < r.First {
-			r.First = s.First
+		if r.First == 0 || s.EndedLast < r.First {
+			r.First = s.EndedLast
 		}
-		r.Last = max(r.Last, s.First)
-		if s.Count > 1 {
-			r.Last = max(r.Last, s.Last)
-		}
+		r.Last = max(r.Last, s.Last)
 		r.Latest = s.Order
 		if a := r.Acknowledged; a != nil && s.First > a.At {
 			r.Since++
@@ -165,9 +162,9 @@ func some(r *rand.Rand, order uint64) Summary {
 		Expected: r.IntN(2) == 0, Certain: r.IntN(2) == 0, Count: 1 + r.Int64N(2)*r.Int64N(5),
 	}
 	s.First = now - r.Int64N(1+(int64(1e9)<<r.IntN(24)))
-	s.Last = s.First + r.Int64N(1e12)
 	s.EndedFirst = s.First - r.Int64N(1e12)
 	s.EndedLast = s.EndedFirst + r.Int64N(1e12)
+	s.Last = s.EndedLast + r.Int64N(2)*r.Int64N(1e12)
 	s.Refutes = [][]string{nil, {"serializable"}, {"serializable", "read-committed"}}[r.IntN(3)]
 	s.Group = groupOf(pick("source", 3), pick("G", 3), []finding.Kind{finding.KindViolation, finding.KindHorizon}[r.IntN(2)],
 		map[string]string{"a": pick("Name", 2), "b": pick("name", 2)}, []string{pick("key:", 100), ""}, map[string]string{"a": pick("db-", 2)})
@@ -350,7 +347,7 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := GroupOf(&f)
-	if !reflect.DeepEqual(s.Group, g) || !slices.Equal(g.Keys, []string{"cart:#"}) || s.Count != 3 || s.Last-s.First != 15e8 || !s.Certain || s.Expected {
+	if !reflect.DeepEqual(s.Group, g) || !slices.Equal(g.Keys, []string{"cart:#"}) || s.Count != 3 || s.Last != s.EndedLast || !s.Certain || s.Expected {
 		t.Errorf("%+v, of the finding %+v", s, g)
 	}
 	if s.EndedFirst != 1795200000000000007 || s.EndedLast != 1795201080250000000 || !slices.Equal(s.Refutes, []string{"serializable", "strong"}) {
@@ -358,6 +355,14 @@ func TestSummary(t *testing.T) {
 	}
 	if first, last, ok := f.EndedBetween(); first != s.EndedFirst || last != s.EndedLast || !ok {
 		t.Errorf("the finding ended from %d to %d", first, last)
+	}
+	// It is seen last when the last transaction of all that it stands for ended, and not when it became final.
+	f.DetectedAt, f.State, f.LastAt = "2026-11-20T23:00:00Z", finding.Final, "2026-11-20T19:30:00Z"
+	if text, err = json.Marshal(&f); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Summarize(7, text); err != nil || s.Last != 1795203000000000000 {
+		t.Errorf("seen last at %d, %v", s.Last, err)
 	}
 	c := New(0, 0)
 	c.Put([]Summary{s})

@@ -152,8 +152,8 @@ type Row struct {
 	States   map[finding.State]int // of them
 	Expected int                   // of them, allowed by the expected level
 	Certain  int
-	First    int64 // when one was found first, ns; 0: not known
-	Last     int64 // when one was found last, or counted with another
+	First    int64 // when the last transaction of the first one ended, ns, or else when it was found; 0: not known
+	Last     int64 // the same of the last one
 	Since    int   // findings that are newer than the acknowledgement
 	Latest   uint64
 	Trend    [Bars]int // of the first times of findings
@@ -250,13 +250,10 @@ func (r *Row) add(e *entry) {
 	if e.flags&flagCertain != 0 {
 		r.Certain++
 	}
-	if e.first > 0 && (r.First == 0 || e.first < r.First) {
-		r.First = e.first
+	if seen := e.ended[1]; seen > 0 && (r.First == 0 || seen < r.First) {
+		r.First = seen
 	}
-	r.Last, r.Latest = max(r.Last, e.first), max(r.Latest, e.order)
-	if e.count > 1 { // its latest revision counted another one
-		r.Last = max(r.Last, e.last)
-	}
+	r.Last, r.Latest = max(r.Last, e.last), max(r.Latest, e.order)
 	if r.Acknowledged != nil && e.first > r.Acknowledged.At {
 		r.Since++
 	}

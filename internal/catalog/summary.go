@@ -116,7 +116,7 @@ type Summary struct {
 	State       finding.State
 	Expected    bool
 	Certain     bool
-	First, Last int64 // when it was found, and when its latest revision left; ns since the Unix epoch, 0: not known
+	First, Last int64 // when it was found, and when the last transaction ended of all that it stands for; ns since the Unix epoch, 0: not known
 	Count       int64 // findings that it stands for, itself included
 	Tokens      []string
 	// EndedFirst and EndedLast are when its first and its last transaction ended by their records; without times
@@ -144,6 +144,7 @@ type stored struct {
 	Refutes    []string          `json:"refutes"`
 	Also       []string          `json:"also_refutes"`
 	Ended      []string          `json:"ended"`
+	LastAt     string            `json:"last_at"`
 	Edges      []struct {
 		Key string `json:"key"`
 	} `json:"edges"`
@@ -178,10 +179,11 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 	s := Summary{
 		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, keys, x.Endpoints),
 		State: x.State, Expected: x.Expected, Certain: x.Certain, Count: max(x.Count, 1),
-		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)), Last: instant(cmp.Or(x.DetectedAt, x.FoundAt)),
+		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)),
 	}
 	s.Refutes = append(x.Refutes, x.Also...)
 	s.EndedFirst, s.EndedLast = x.ended(s.First)
+	s.Last = max(s.EndedLast, instant(x.LastAt))
 	s.Tokens = append(append(s.Tokens, x.Txns...), keys...)
 	for _, name := range x.Names {
 		s.Tokens = append(s.Tokens, name)

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,11 +64,18 @@ func (s *Service) validateGroup(f *faults) {
 		if x.NATS == nil && x.Kafka == nil {
 			f.add(x.path, "group: members share NATS streams and Kafka topics only: standard input, files and probes belong to one process")
 		}
-		for _, u := range unitsOf(x.Input) {
-			if seen[u.Name] {
-				f.add(x.path, "group: two inputs are the unit %s: each unit needs a name of its own", u.Name)
+		names := x.Input.Names() // of topics: their partitions are not known
+		if x.NATS != nil {
+			names = nil
+			for _, u := range unitsOf(x.Input) {
+				names = append(names, u.Name)
 			}
-			seen[u.Name] = true
+		}
+		for _, name := range names {
+			if seen[name] {
+				f.add(x.path, "group: two inputs are the unit %s: each unit needs a name of its own", name)
+			}
+			seen[name] = true
 		}
 	}
 }
@@ -89,7 +99,7 @@ type Unit struct {
 	input Input
 }
 
-// unitsOf divides an input: a stream, a subject filter of one, or a topic.
+// unitsOf divides an input: a stream, a subject filter of one, or a topic. The partitions of a topic are not known here.
 func unitsOf(in *Input) (all []Unit) {
 	switch {
 	case in.NATS != nil && len(in.NATS.Subjects) == 0:
@@ -102,19 +112,55 @@ func unitsOf(in *Input) (all []Unit) {
 			x.NATS = &n
 			all = append(all, Unit{"nats:" + n.Stream + ":" + subject, x})
 		}
-	case in.Kafka != nil:
+	case in.Kafka != nil && in.Kafka.Partition != nil:
+		return []Unit{{PartitionUnit(in.Kafka.Topics[0], *in.Kafka.Partition), *in}}
+	case in.Kafka != nil && in.Kafka.Unit != UnitPartition:
 		for _, topic := range in.Kafka.Topics {
-			k := *in.Kafka
-			k.Topics = []string{topic}
-			x := *in
-			x.Kafka = &k
-			all = append(all, Unit{"kafka:" + topic, x})
+			all = append(all, Unit{"kafka:" + topic, in.ofTopic(topic, nil)})
 		}
 	}
 	return all
 }
 
-// Units are the units of a group, in the order of their names.
+// PartitionUnit is the name of the unit that is one partition of a topic.
+func PartitionUnit(topic string, partition int) string {
+	return fmt.Sprintf("kafka:%s/%d", topic, partition)
+}
+
+// ofTopic is the input with one topic, or one partition of it.
+func (i *Input) ofTopic(topic string, partition *int) Input {
+	k := *i.Kafka
+	k.Topics, k.Partition = []string{topic}, partition
+	x := *i
+	x.Kafka = &k
+	return x
+}
+
+// partitionOf is the part of the input that is the unit of this name, if the unit is a partition of it.
+func (i *Input) partitionOf(name string) (Input, bool) {
+	if i.Kafka == nil || i.Kafka.Unit != UnitPartition || i.Kafka.Partition != nil {
+		return Input{}, false
+	}
+	for _, topic := range i.Kafka.Topics {
+		number, ok := strings.CutPrefix(name, "kafka:"+topic+"/")
+		if n, err := strconv.Atoi(number); ok && err == nil && PartitionUnit(topic, n) == name && n >= 0 {
+			return i.ofTopic(topic, &n), true
+		}
+	}
+	return Input{}, false
+}
+
+// Partitioned are the inputs of Kafka whose partitions are units.
+func (s *Service) Partitioned() (all []*Kafka) {
+	for _, x := range s.placed() {
+		if x.Kafka != nil && x.Kafka.Unit == UnitPartition {
+			all = append(all, x.Kafka)
+		}
+	}
+	return all
+}
+
+// Units are the units of a group, in the order of their names. Partitions of topics are not among them.
 func (s *Service) Units() (names []string) {
 	for _, x := range s.placed() {
 		for _, u := range unitsOf(x.Input) {
@@ -134,6 +180,9 @@ func (s *Service) OfUnit(name string) *Service {
 				if u.Name == name {
 					kept, found = append(kept, u.input), true
 				}
+			}
+			if part, ok := inputs[i].partitionOf(name); ok {
+				kept, found = append(kept, part), true
 			}
 		}
 		return kept

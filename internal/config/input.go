@@ -36,7 +36,16 @@ type Kafka struct {
 	Mechanism, User   string
 	PasswordFile      string
 	PasswordEnv       string // name of a variable
+	Unit              string // of a group: UnitTopic or UnitPartition; "": UnitTopic
+	// Partition is the only one that is read, of the only topic; nil: all are. No setting names it.
+	Partition *int
 }
+
+// Units of a group, of Kafka.
+const (
+	UnitTopic     = "topic"
+	UnitPartition = "partition"
+)
 
 func (i *Input) fields() []field {
 	return []field{
@@ -86,6 +95,7 @@ func (k *Kafka) fields() []field {
 		[]field{
 			{"brokers", listing{to: &k.Brokers}},
 			{"topics", listing{to: &k.Topics}},
+			{"unit", text{&k.Unit}},
 		},
 		k.login())
 }
@@ -154,6 +164,9 @@ func (i *Input) Validate() error {
 		}
 		f.each("kafka", "brokers", k.Brokers, kafkaBroker)
 		f.each("kafka", "topics", k.Topics, kafkaTopic)
+		if !slices.Contains([]string{"", UnitTopic, UnitPartition}, k.Unit) {
+			f.add("kafka.unit", "kafka: unit %q: want %s or %s", k.Unit, UnitTopic, UnitPartition)
+		}
 		k.check(&f, "kafka")
 	}
 	if len(i.Tail) > 0 {

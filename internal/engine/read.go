@@ -259,17 +259,19 @@ func (r Reader) Incidents(from, to int64, fn func(text []byte) error) error {
 	return r.Store.Scan(spaceIncident, key64(uint64(max(from, 0))), key64(uint64(max(to, 0))), func(_, text []byte) error { return fn(text) })
 }
 
-// VerdictsOf calls fn for the closed panes of a source that begin in [from, to), ns since the Unix epoch, by time.
-func (r Reader) VerdictsOf(source string, from, to int64, fn func(start int64, verdicts map[string]string) error) error {
+// VerdictsOf calls fn for the closed panes of a source that begin in [from, to), ns since the Unix epoch, by time. byContract
+// are the levels that are unknown only for what the contract leaves open.
+func (r Reader) VerdictsOf(source string, from, to int64, fn func(start int64, verdicts map[string]string, byContract []string) error) error {
 	prefix := append([]byte(source), 0)
 	return r.Store.Scan(spacePane, paneKey(prefix, from), paneKey(prefix, to), func(_, value []byte) error {
 		var p struct { // a part of window.Pane: nothing else is decoded
-			Start    int64             `json:"start"`
-			Verdicts map[string]string `json:"verdicts"`
+			Start      int64             `json:"start"`
+			Verdicts   map[string]string `json:"verdicts"`
+			ByContract []string          `json:"by_contract"`
 		}
 		if err := json.Unmarshal(value, &p); err != nil {
 			return fmt.Errorf("pane: %w", err)
 		}
-		return fn(p.Start, p.Verdicts)
+		return fn(p.Start, p.Verdicts, p.ByContract)
 	})
 }

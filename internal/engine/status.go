@@ -67,15 +67,19 @@ type Waiting struct {
 
 // SourceStatus is the state of one source.
 type SourceStatus struct {
-	Source    string             `json:"source"`
-	Live      int                `json:"live"`
-	Memory    int64              `json:"memory"`               // of the state, bytes
-	MemoryCap int64              `json:"memory_cap,omitempty"` // what it may take
-	LiveCap   int                `json:"live_cap"`
-	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
-	Counters  window.Counters    `json:"counters"`
-	Waiting   int                `json:"waiting"`  // findings that are not due
-	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
+	Source    string `json:"source"`
+	Live      int    `json:"live"`
+	Memory    int64  `json:"memory"`               // of the state, bytes
+	MemoryCap int64  `json:"memory_cap,omitempty"` // what it may take
+	LiveCap   int    `json:"live_cap"`
+	Watermark int64  `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
+	// Latest is the greatest event time of a record. Came is the tick at which one was taken in last, since
+	// the start. Both are ns, as Watermark.
+	Latest   int64              `json:"latest,omitempty"`
+	Came     int64              `json:"came,omitempty"`
+	Counters window.Counters    `json:"counters"`
+	Waiting  int                `json:"waiting"`  // findings that are not due
+	Verdicts map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	// Ended are the levels that are no longer watched, with what they had come to.
 	Ended map[string]window.Ended `json:"ended,omitempty"`
 	// Repeating lists the key patterns with repeating values: a plain value does not tell which write
@@ -103,6 +107,8 @@ type SourceStatus struct {
 type Verdict struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason,omitempty"`
+	// ByContract says of an unknown one that only the contract leaves it open: see [window.Machine.OpenByContract].
+	ByContract bool `json:"by_contract,omitempty"`
 	// Since is the tick from which on the level is watched, ns since the Unix epoch; 0:
 	// from the beginning on.
 	Since int64 `json:"since,omitempty"`
@@ -165,13 +171,15 @@ func (x *source) measure() *SourceStatus {
 	src.MemoryCap = m.Config().Memory
 	if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 		src.Watermark = 0
+	} else {
+		src.Latest, src.Came = m.Latest(), x.came
 	}
 	for _, l := range m.Levels() {
 		if v, why := m.Verdict(l); v != "" {
 			if x.Stopped != "" && v != window.Violated {
 				v, why = window.Unknown, x.Stopped
 			}
-			src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
+			src.Verdicts[l.String()] = Verdict{v, why, x.Stopped == "" && m.OpenByContract(l), m.Since(l), m.Decided(l)}
 		}
 	}
 	m.EachEnded(func(l isolation.Level, e window.Ended) {

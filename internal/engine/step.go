@@ -56,7 +56,9 @@ func (e *Engine) doStep(w *work) error {
 	}
 	all := w.step.concernsAll()
 	for _, x := range e.sources.list {
-		x.changed = x.changed || len(x.txns) > 0
+		if len(x.txns) > 0 {
+			x.changed, x.came = true, w.step.tick
+		}
 		if all {
 			x.measured = nil
 		}

@@ -5,6 +5,30 @@ import (
 	"strings"
 )
 
+// Standing is how a unit stands, as a member sees it.
+type Standing struct {
+	Unit  string
+	Owner string // the owner's ID, "": none
+	Mine  bool
+	// Alive says that the owner has renewed its lease within its length.
+	Alive bool
+	Term  uint64
+}
+
+// Units says how the units stand.
+func (m *Member) Units(now Instant) []Standing {
+	all := make([]Standing, len(m.units))
+	for i := range m.units {
+		u := &m.units[i]
+		all[i] = Standing{Unit: u.name, Mine: u.hold != nil, Term: u.term}
+		if u.owner >= 0 {
+			p := &m.peers[u.owner]
+			all[i].Owner, all[i].Alive = IDOf(p.name), !p.over && p.version != "" && now.Mono-p.since < m.cfg.Lease
+		}
+	}
+	return all
+}
+
 // MemberOf reads a lease: the ID of its member, and whether it is not over.
 func MemberOf(v Value) (id string, live bool) {
 	r, err := readMember(v.Data)

@@ -31,7 +31,7 @@ var ways = []struct {
 		{0, `found:   (lost update|dirty read|stale read|write skew) of client`},
 	}},
 	{"## 1. Probe", nil, []answer{
-		{1, `VIOLATED  (write skew|anti-dependency cycle)`},
+		{1, `VIOLATED  write skew`},
 		{0, `strong-session-snapshot-isolation +ok`},
 	}},
 	{"## 2. Capture", nil, []answer{

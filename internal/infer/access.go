@@ -387,3 +387,8 @@ func (s *ledger) checkKeys() error {
 	}
 	return nil
 }
+
+// isDelete says whether w left a tombstone.
+func (s *ledger) isDelete(w *write) bool {
+	return s.versions[w.version].flags&tombstone != 0
+}

@@ -30,7 +30,7 @@ type own struct {
 	prev, next uint32
 }
 
-type touchFlags uint8
+type touchFlags uint16
 
 const (
 	hasRead touchFlags = 1 << iota
@@ -41,6 +41,7 @@ const (
 	plain     // read by firstRead
 	nameless  // the latest own write does not say which version it made, and versions are told by that
 	ownMissed // it was reported that it did not read what it had written
+	untold    // its first read did not say which version it saw, and versions are told by that
 )
 
 // Add takes one finished transaction and appends what follows from it to out.
@@ -321,6 +322,9 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if s.txns[n].state == tentative {
 			s.possibleWriter(v, n)
 			s.writtenLate(v, n)
+			if tells(b, o) && o.Kind != event.Inc && o.Kind != event.Delete {
+				s.toldLater(k, o.ValueHash)
+			}
 			if s.appendedBefore(v, n) {
 				s.triesAgain(n)
 			}

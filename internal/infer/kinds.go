@@ -238,6 +238,7 @@ func (s *kinds) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 			h = versionIdentity(version)
 			if o.Kind != event.Inc { // which does not say what the version holds
 				s.noteVersion(k, o.ValueHash, h)
+				s.toldLater(k, o.ValueHash)
 			}
 			c.flags &^= nameless
 		} else {
@@ -251,6 +252,17 @@ func (s *kinds) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 	s.write(c, n, i, h)
 	if s.keys[k].flags&versioned != 0 && len(version) > 0 {
 		s.numberText(k, s.writes[c.lastWrite].version, n, version)
+	}
+}
+
+// toldLater takes back what rests on nobody having written the value. It was read when no operation
+// of k had told a version, and now one writes it and tells its own.
+func (s *kinds) toldLater(k uint32, h event.Hash) {
+	if s.keys[k].flags&plainBefore == 0 {
+		return
+	}
+	if v := s.lookupVersion(k, h); v != 0 && s.versions[v].writes == 0 && s.versions[v].flags&ambiguous == 0 {
+		s.wroteAgain(k, h)
 	}
 }
 

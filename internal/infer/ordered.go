@@ -73,8 +73,8 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	version, _ := versionOf(b, o)
 	c := s.touchOf(k)
 	switch {
-	case len(version) > 0 && c.flags&(wrote|nameless) == wrote|nameless:
-		s.Counters.Ambiguous++ // perhaps what it wrote itself
+	case len(version) > 0 && (c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold):
+		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
 		s.readOpen(OpenNameless)
 	case len(version) > 0:
 		h := versionIdentity(version)
@@ -84,6 +84,9 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	case o.Flags&event.NotFound != 0:
 		s.readValue(c, n, i, event.Hash{}, true)
 	default:
+		if c.flags&hasRead == 0 {
+			c.flags |= untold
+		}
 		s.Counters.Ambiguous++
 		s.readOpen(OpenNameless)
 	}

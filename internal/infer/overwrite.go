@@ -247,11 +247,6 @@ func (s *registers) loses(w, x *write) bool {
 	return !s.opt.Rows || s.isDelete(w) == s.isDelete(x)
 }
 
-// isDelete says whether w left a tombstone.
-func (s *causes) isDelete(w *write) bool {
-	return s.versions[w.version].flags&tombstone != 0
-}
-
 // ReplacedBy is the ValueKey of what n read of the key and replaced, 0 if it is not known.
 func (s *registers) ReplacedBy(n uint32, key string) uint64 {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {

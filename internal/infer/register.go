@@ -247,8 +247,12 @@ func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool
 }
 
 // readOwn is a read behind a write of the same transaction. That it differs is reported once,
-// whether it had misread the key before it wrote it or not: weaker levels forbid this.
+// whether it had misread the key before it wrote it or not: weaker levels forbid this. An empty read
+// behind an own delete may tell no version, though the delete told one.
 func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
+	if nothing && c.lastWrite != 0 && s.isDelete(&s.writes[c.lastWrite]) {
+		return
+	}
 	if c.flags&ownMissed == 0 && (nothing != (c.flags&removed != 0) || !nothing && h != c.current) {
 		s.misreads(Internal, c, n, op, 0)
 	}

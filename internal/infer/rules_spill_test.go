@@ -17,7 +17,7 @@ func (r *room) spill() {
 			r.disk[ref] = record
 		}
 	}
-	for n := r.s.ColdTxn(); n != 0; n = r.s.ColdTxn() {
+	for n := r.s.ColdTxn(nil); n != 0; n = r.s.ColdTxn(nil) {
 		put(r.s.SpillTxn([]byte{}, n))
 	}
 	for visits := 3 * r.s.KeySlots(); ; {

@@ -109,6 +109,11 @@ func (s *absences) tellByVersion(k uint32) {
 	}
 	x.flags = x.flags&^repeats | versioned
 	s.Counters.Versioned++
+	if x.stamp == s.stamp && int(x.touch) < len(s.touches) && s.touches[x.touch].key == k {
+		if c := &s.touches[x.touch]; c.flags&wrote != 0 || c.flags&(hasRead|readNothing) == hasRead {
+			c.flags |= nameless // what it wrote or read before is told by its value
+		}
+	}
 	if x.count > 1 {
 		x.flags |= plainBefore
 		s.nameless = true

@@ -78,8 +78,10 @@ const maxSpilledVersions = 1024
 
 // recordVersion is the version of the records of retired state that are written. oldestRecord
 // is the first one that is read. A release reads the records of the one before it.
+//
+//	5  transactions have all their flags
 const (
-	recordVersion = 4
+	recordVersion = 5
 	oldestRecord  = 4
 )
 

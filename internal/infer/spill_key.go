@@ -285,10 +285,12 @@ func (r *recordReader) fail() {
 	r.b, r.err = nil, ErrRecord
 }
 
-func (r *recordReader) version() {
-	if v := r.byte(); (v < oldestRecord || v > recordVersion) && r.err == nil {
+func (r *recordReader) version() byte {
+	v := r.byte()
+	if (v < oldestRecord || v > recordVersion) && r.err == nil {
 		r.err = fmt.Errorf("%w: version %d, this program reads %d to %d", ErrRecord, v, oldestRecord, recordVersion)
 	}
+	return v
 }
 
 func (r *recordReader) byte() byte {

@@ -23,12 +23,16 @@ func (s *ledger) bury(x *txn) {
 	s.spill.dead = append(s.spill.dead, dead{x.id, int64(len(s.records.get(x.record))) + most})
 }
 
-// ColdTxn is the next transaction that may go out, 0 when there is none.
-func (s *memory) ColdTxn() uint32 {
+// ColdTxn is the next transaction that may go out, 0 when there is none. Those that are awaited stay,
+// and are looked at again in the next step.
+func (s *memory) ColdTxn(awaited []uint32) uint32 {
 	p := &s.spill
 	for p.ready > 0 {
 		p.ready--
 		l := p.lingering[p.ready]
+		if contains(awaited, l.txn) {
+			continue
+		}
 		last := len(p.lingering) - 1
 		p.lingering[p.ready] = p.lingering[last]
 		p.lingering = p.lingering[:last]
@@ -44,11 +48,8 @@ func (s *memory) ColdTxn() uint32 {
 func (s *memory) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 	x := &s.txns[n]
 	ref := Ref{TxnRecord, x.id}
-	flags := x.flags &^ (stored | overruled)
-	if x.flags&overruled != 0 {
-		flags |= stored // its place is free here
-	}
-	dst = append(dst, recordVersion, byte(flags))
+	dst = append(dst, recordVersion)
+	dst = binary.AppendUvarint(dst, uint64(x.flags&^stored))
 	for _, u := range []uint32{x.gen, x.partition, x.sub, x.away, x.asked} {
 		dst = binary.AppendUvarint(dst, uint64(u))
 	}
@@ -96,9 +97,10 @@ func (s *memory) BringTxn(h event.Hash, record []byte) (uint32, error) {
 // readTxn reads what SpillTxn wrote; rest is the compact record.
 func readTxn(record []byte) (x txn, rest []byte, err error) {
 	r := recordReader{b: record}
-	r.version()
-	x.state, x.flags = counted, txnFlags(r.byte())
-	if x.flags&stored != 0 {
+	x.state = counted
+	if r.version() > 4 {
+		x.flags = txnFlags(r.uint())
+	} else if x.flags = txnFlags(r.byte()); x.flags&stored != 0 { // it has the first eight, and overruled in the place of stored
 		x.flags ^= stored | overruled
 	}
 	for _, u := range []*uint32{&x.gen, &x.partition, &x.sub, &x.away, &x.asked} {

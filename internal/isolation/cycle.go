@@ -191,8 +191,6 @@ func cycleTitle(labels []finding.Label, name string) string {
 		return "fractured read"
 	case c == classSingle && base == Causal:
 		return "causality violation"
-	case c == classG2 && len(labels) == 2:
-		return "write skew"
 	}
 	return TitleOf(name)
 }

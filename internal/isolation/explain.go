@@ -124,9 +124,9 @@ func (w *witness) isAbout(key string) bool {
 		slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return over(e) || slices.ContainsFunc(e.Past, over) })
 }
 
-// Operation is an operation as explanations print it, with its versions: "w x 1 @7". A long value is cut in
+// Operation is an operation as explanations print it, with its versions: "w x 1 (version 7)". A long value is cut in
 // its middle.
-func Operation(o *event.RecordOp) string { return operation(o) + versionMark(o) }
+func Operation(o *event.RecordOp) string { return operation(o) + versionText(o) }
 
 func operation(o *event.RecordOp) string {
 	value := o.Value

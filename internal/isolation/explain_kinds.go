@@ -179,13 +179,30 @@ func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Recor
 	return fmt.Sprintf("%s, and %s of %s, %s, is later %s", first, that, b, clip(e.Value), by)
 }
 
-// versionMark is the text for o's version: "@2", or "@1-2" with the one before.
-func versionMark(o *event.RecordOp) string {
+// versionText says which version o read or left: "(version 2)", or "(version 2 after 1)" with the one that it replaced.
+func versionText(o *event.RecordOp) string {
+	version, before := versionName(o.Version), versionName(o.PrevVersion)
 	switch {
-	case o.PrevVersion != "":
-		return " @" + o.PrevVersion + "-" + o.Version
-	case o.Version != "":
-		return " @" + o.Version
+	case version != "" && before != "":
+		return " (version " + version + " after " + before + ")"
+	case before != "":
+		return " (after version " + before + ")"
+	case version != "":
+		return " (version " + version + ")"
 	}
 	return ""
+}
+
+// versionName is a version without the quotes of JSON, where it is a plain word: PostgreSQL's xmin is one.
+func versionName(text string) string {
+	if len(text) < 3 || text[0] != '"' || text[len(text)-1] != '"' {
+		return text
+	}
+	word := text[1 : len(text)-1]
+	for _, c := range []byte(word) {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '.' || c == ':' || c == '/') {
+			return text
+		}
+	}
+	return word
 }

@@ -45,3 +45,12 @@ func TestTitlesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// A longer cycle of anti-dependencies is called what its group is called, on each page and in text.
+func TestOneNameOfSkews(t *testing.T) {
+	for _, x := range EveryTitle() {
+		if strings.HasPrefix(x.Anomaly, "G2") && !IsTried(x.Title) && x.Title != TitleOf(x.Anomaly) && x.Anomaly != "G2-item-process" && x.Anomaly != "G2-item-realtime" {
+			t.Errorf("%s is called %q, and its group %q", x.Anomaly, x.Title, TitleOf(x.Anomaly))
+		}
+	}
+}

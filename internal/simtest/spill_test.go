@@ -247,26 +247,31 @@ func TestSpill(t *testing.T) {
 	t.Parallel()
 	var most infer.SpillSizes
 	for i := range twinSeeds(t, 400) {
-		rng := rand.New(rand.NewPCG(uint64(i), 31))
-		opt := spillOptions(i)
-		h := oracle.Random(rng, opt)
-		cfg := windowed(rng)
-		if rng.IntN(4) == 0 {
-			cfg.LiveCap = 2 + rng.IntN(4)
-		}
-		if rng.IntN(3) == 0 {
-			cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
-		}
-		if rng.IntN(2) == 0 {
-			h, _ = outcomesLater(rng, h)
-		}
-		perm := arrival(rng, len(h))
-		wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 32}, &most)
+		spillPlain(t, i, &most)
 	}
 	t.Logf("%+v", most)
 	if enough(t, 400) && (most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0) {
 		t.Errorf("not everything was out, or nothing came back: %+v", most)
 	}
+}
+
+func spillPlain(t *testing.T, i int, most *infer.SpillSizes) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(i), 31))
+	opt := spillOptions(i)
+	h := oracle.Random(rng, opt)
+	cfg := windowed(rng)
+	if rng.IntN(4) == 0 {
+		cfg.LiveCap = 2 + rng.IntN(4)
+	}
+	if rng.IntN(3) == 0 {
+		cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
+	}
+	if rng.IntN(2) == 0 {
+		h, _ = outcomesLater(rng, h)
+	}
+	perm := arrival(rng, len(h))
+	wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 32}, most)
 }
 
 // TestSpillStands is TestSpill where values may have been there before they were written: what keys
@@ -339,6 +344,7 @@ func TestSpillAgain(t *testing.T) {
 	t.Parallel()
 	var most infer.SpillSizes
 	spillLevels(t, 7001578, &most) // the number of a session was used again
+	spillPlain(t, 7000879, &most)  // an edge that waits named a version by its number
 }
 
 // TestSpillBlind is TestSpill over keys whose order nobody saw: what the frozen order left

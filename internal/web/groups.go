@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -80,16 +78,7 @@ func (g groupRow) Title() string {
 	return titleOf(g.Anomaly)
 }
 
-// titles are the names of anomalies in words: to look one up reads the page of each.
-var titles = sync.OnceValue(func() map[string]string {
-	all := map[string]string{}
-	for _, anomaly := range isolation.AnomalyNames() {
-		all[anomaly] = docs.TitleOf(anomaly)
-	}
-	return all
-})
-
-func titleOf(anomaly string) string { return cmp.Or(titles()[anomaly], anomaly) }
+func titleOf(anomaly string) string { return cmp.Or(isolation.TitleOf(anomaly), anomaly) }
 
 // mostPaths are named where a group is one of many.
 const mostPaths = 4

@@ -93,7 +93,7 @@ func TestGroupsPage(t *testing.T) {
 	status, body, _ := get(handler, "/findings")
 	for _, want := range []string{
 		"2 groups of 3 findings", "checkout and refund", "<code>cart:#</code>", "<code>db-1:5432</code>", "2 final", "1 waiting", "◔ waiting",
-		"2026-11-20 19:00:00.000 UTC", "(1 h ago)", `<rect x="`, "/findings?group=", "in the last",
+		"2026-11-20 18:59:59.000 UTC", "(1 h ago)", `<rect x="`, "/findings?group=", "in the last",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not hold %q", want)
@@ -212,7 +212,7 @@ func TestGroupsJSON(t *testing.T) {
 		t.Fatalf("%v: %s", err, body)
 	}
 	g := answer.Groups[0]
-	if g.Key != key || g.Findings != 2 || g.States[finding.Final] != 2 || g.Title != "write skew" || g.First != "2026-11-20T19:00:00Z" || g.Since != 2 ||
+	if g.Key != key || g.Findings != 2 || g.States[finding.Final] != 2 || g.Title != "write skew" || g.First != "2026-11-20T18:59:59Z" || g.Since != 2 ||
 		g.Acknowledged == nil || g.Acknowledged.Who != "ann" || g.Acknowledged.Over || !g.Silenced.Over || len(g.Trend) != catalog.Bars || len(g.Silences) != 1 {
 		t.Errorf("%s", body)
 	}

@@ -37,14 +37,16 @@ type Source struct {
 	Expected     string
 	Verdict      string // on the expected level: ok, violated, unknown
 	Reason       string // why it is unknown, or why the source is not checked
+	ByContract   bool   // only the contract leaves it unknown
 	Stopped      bool   // it is not checked any more
 	Decided      string // share of the reads, "" without any
 	Undecided    []string
 	Transactions int64
 	Rate         float64 // transactions a second, in the last minute; negative: not known yet
 	Lag          time.Duration
-	Timed        bool // it has a lag
-	Unmarked     bool // its records have times, and its watermark has not begun: an input has not answered yet
+	Idle         time.Duration // since its latest record, where no more has come; 0: records come
+	Timed        bool          // it has a lag
+	Unmarked     bool          // its records have times, and its watermark has not begun: an input has not answered yet
 	Live         int
 	PerMillion   []Rate
 	Levels       []Level       // the expected one first
@@ -62,7 +64,7 @@ type Rate struct {
 // Level is the verdict on a level, now and in each part of the span.
 type Level struct {
 	Name    string
-	Verdict string
+	Verdict string // "no violation found" where only the contract leaves it unknown
 	Reason  string
 	Cells   [Parts]Cell
 }
@@ -73,6 +75,7 @@ type Cell uint8
 const (
 	NoData Cell = iota
 	OK
+	Open // no violation was found, and only the contract leaves it unknown
 	Unknown
 	Violated
 	InWork // its panes are not closed yet
@@ -222,6 +225,8 @@ func (r sourceRow) Sign() string {
 		return "✕ violated"
 	case r.Verdict == "ok":
 		return "✓ ok"
+	case r.ByContract:
+		return "✓ no violation found"
 	}
 	return "? unknown"
 }
@@ -233,7 +238,7 @@ func (r sourceRow) Tone() string {
 		return "lost"
 	case r.Verdict == "violated":
 		return "violated"
-	case r.Verdict == "ok":
+	case r.Verdict == "ok", r.ByContract:
 		return "cleared"
 	}
 	return "uncertain"
@@ -244,7 +249,10 @@ func (r sourceRow) Healthy() string {
 	if r.Verdict == "violated" || r.Stopped || r.Decided == "" {
 		return ""
 	}
-	return "no violation found: " + r.Decided + " of reads decided"
+	if r.ByContract { // its badge says the rest
+		return r.Decided + " of reads decided"
+	}
+	return "no violation found · " + r.Decided + " of reads decided"
 }
 
 // PerSecond is the rate in words.
@@ -265,6 +273,12 @@ func (r sourceRow) Behind() string {
 		return "no record yet"
 	default:
 		return "records without times"
+	}
+	if r.Idle > 0 {
+		if r.Idle >= time.Hour {
+			return "no record for " + strings.TrimSuffix(r.Idle.Round(time.Minute).String(), "0s")
+		}
+		return "no record for " + r.Idle.Round(time.Second).String()
 	}
 	return r.Lag.Round(100*time.Millisecond).String() + " behind"
 }

@@ -25,7 +25,7 @@ var cells = [...]struct {
 	class  string
 	height int
 	word   string
-}{NoData: {"nodata", 2, "without data"}, OK: {"ok", 8, "ok"}, Unknown: {"unknown", 12, "unknown"}, Violated: {"violated", stripHeight, "violated"}, InWork: {"inwork", 8, "in work"}}
+}{NoData: {"nodata", 2, "without data"}, OK: {"ok", 8, "ok"}, Open: {"open", 8, "no violation found"}, Unknown: {"unknown", 12, "unknown"}, Violated: {"violated", stripHeight, "violated"}, InWork: {"inwork", 8, "in work"}}
 
 // Words says what the strip shows.
 func (l *Level) Words() string {

@@ -21,7 +21,7 @@ func many(n int) func(time.Duration, int) Overview {
 				PerMillion: []Rate{{"G2-item", 3, 12.25}}, Levels: []Level{{Name: "serializable", Verdict: "ok"}, {Name: "read-committed", Verdict: "ok"}},
 			}
 			for j := range x.Levels[0].Cells {
-				x.Levels[0].Cells[j] = Cell(j % 4)
+				x.Levels[0].Cells[j] = []Cell{NoData, OK, Unknown, Violated}[j%4]
 			}
 			o.Sources = append(o.Sources, x)
 		}
@@ -44,7 +44,7 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found: 98.7% of reads decided": 34, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 34, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
 		`<a href="/findings?anomaly=G2-item">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
@@ -70,6 +70,30 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// A source that only its contract leaves open looks healthy, with what is decided. One that something else leaves
+// open does not.
+func TestOpenByContract(t *testing.T) {
+	for _, byContract := range []bool{true, false} {
+		o, _, _ := options()
+		o.Overview = func(time.Duration, int) Overview {
+			l := Level{Name: "serializable", Verdict: "no violation found", Reason: "the capture is declared partial"}
+			l.Cells[7] = Open
+			return Overview{Total: 1, Sources: []Source{{Name: "orders", Verdict: "unknown", ByContract: byContract, Decided: "98.7%", Levels: []Level{l}}}}
+		}
+		_, body, _ := get(Handler(o), "/")
+		for _, want := range []string{
+			`<article class="card source cleared">`, `<span class="badge cleared">✓ no violation found</span>`, `<span class="soft">98.7% of reads decided</span>`,
+		} {
+			if strings.Contains(body, want) != byContract {
+				t.Errorf("by contract %v: %s\n%s", byContract, want, body)
+			}
+		}
+		if !strings.Contains(body, `<rect class="open"`) || !strings.Contains(body, "serializable, 60 parts: 1 no violation found, 59 without data") {
+			t.Error("the strip does not tell such a part")
+		}
+	}
+}
+
 // A source's name is any text.
 func TestHostileSource(t *testing.T) {
 	o, _, _ := options()
@@ -89,6 +113,7 @@ func TestHostileSource(t *testing.T) {
 // A source without a watermark is told apart by its records.
 func TestBehind(t *testing.T) {
 	for want, s := range map[string]Source{
+		"no record for 20s": {Timed: true, Idle: 20 * time.Second, Lag: time.Second}, "no record for 26h3m": {Timed: true, Idle: 26*time.Hour + 3*time.Minute},
 		"1.5s behind": {Timed: true, Lag: 1500 * time.Millisecond, Transactions: 1}, "waits until each input has answered": {Unmarked: true, Transactions: 1},
 		"no record yet": {}, "records without times": {Transactions: 1},
 	} {

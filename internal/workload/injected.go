@@ -48,12 +48,12 @@ func injections() []Injection {
 		{"stale-session-read", "G-single-item-process", "read your writes violated", []string{so + "read-atomic"}},
 		{"monotonic-reads", "G-single-item-process", "monotonic reads violated", []string{so + "causal"}},
 		{"session-fork", "G-nonadjacent-item-process", "long fork with session order", []string{so + "prefix"}},
-		{"session-skew", "G2-item-process", "anti-dependency cycle with session order", []string{so + "serializable"}},
+		{"session-skew", "G2-item-process", "write skew with session order", []string{so + "serializable"}},
 		{"realtime-writes", "G0-realtime", "writes against real time", []string{rt + "read-uncommitted", gsi}},
 		{"realtime-read", "G1c-realtime", "circular information flow with real time", []string{rt + "read-committed", gsi}},
 		{"stale-read", "G-single-item-realtime", "stale read", []string{rt + "read-atomic"}},
 		{"realtime-fork", "G-nonadjacent-item-realtime", "long fork with real time", []string{rt + "prefix"}},
-		{"realtime-skew", "G2-item-realtime", "anti-dependency cycle with real time", []string{rt + "serializable"}},
+		{"realtime-skew", "G2-item-realtime", "write skew with real time", []string{rt + "serializable"}},
 	}
 }
 

@@ -121,6 +121,17 @@ func (m *Member) tell() {
 	}
 }
 
+// SetUnits is the member's.
+func (m *Member) SetUnits(names []string) {
+	m.with(func(x *group.Member) { x.SetUnits(names) })
+}
+
+// Units is the member's.
+func (m *Member) Units() (all []group.Standing) {
+	m.with(func(x *group.Member) { all = x.Units(m.now()) })
+	return all
+}
+
 // Commit is the member's.
 func (m *Member) Commit(unit string, term uint64, data []byte, through uint64) (begun bool) {
 	m.with(func(x *group.Member) { begun = x.Commit(unit, term, data, through) })

@@ -89,6 +89,9 @@ func newCard(f finding.Finding, o Options) *Card {
 	return c
 }
 
+// Merged says what the count counts.
+func (c *Card) Merged() string { return words.Merged(&c.Finding) }
+
 // draw makes the picture. The evidence of its arrows is on a page; "": on the same.
 func (c *Card) draw(page string) {
 	if c.drawn() {

@@ -3,6 +3,7 @@ package words
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,30 @@ func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 		sentence = "Allowed by the levels asked for. " + refutes(f)
 	}
 	return appendText(dst, f, color, verdict, sentence)
+}
+
+// AppendLine appends a finding that the expected level allows on one line: it is counted, and its page has the rest.
+func AppendLine(dst []byte, f *finding.Finding, color bool) []byte {
+	paint := painter(color)
+	dst = fmt.Appendf(dst, "%s  %s", paint(Allowed, strings.ToUpper(string(Allowed))), paint("", Visible(Name(f.Title, f.Anomaly))))
+	dst = fmt.Appendf(dst, "  %s  %s  ", sourceOf(f), Visible(cmp.Or(Cycle(f), f.Headline)))
+	if f.PageURL != "" {
+		return fmt.Appendf(dst, "%s\n", Visible(f.PageURL))
+	}
+	return fmt.Appendf(dst, "finding %s\n", Visible(f.ID))
+}
+
+// Merged says of a finding with a count what is counted.
+func Merged(f *finding.Finding) string {
+	return fmt.Sprintf("%d anomalies share a dependency, such as one wrong read. They are told as this one finding.", f.Count)
+}
+
+// Name is an anomaly in words, with the name that it has elsewhere in brackets: "write skew (G2-item)".
+func Name(title, anomaly string) string {
+	if title == "" || title == anomaly {
+		return anomaly
+	}
+	return title + " (" + anomaly + ")"
 }
 
 func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
@@ -55,7 +80,7 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 		line("At least: the search for a worse anomaly stopped at its limit.")
 	}
 	if f.Count > 1 {
-		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))
+		line(Merged(f))
 	}
 	line(Visible(Cycle(f)))
 	for text := range strings.SplitSeq(Proof(f), "\n") {

@@ -36,17 +36,17 @@ func Bucket(u *url.URL) (string, error) {
 	return name, nil
 }
 
-// Open opens a bucket, and makes it if it is not there, with so many replicas. close ends the connection.
+// Open opens a bucket, and makes it with so many replicas if it is not there; 0: it makes none. close ends the connection.
 func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas int, close func()) (*Store, error) {
 	records, err := js.KeyValue(ctx, bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
 		records, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: replicas})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", bucket, err)
 	}
 	objects, err := js.ObjectStore(ctx, bucket+objectsSuffix)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
 		objects, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket + objectsSuffix, Replicas: replicas})
 	}
 	if err != nil {

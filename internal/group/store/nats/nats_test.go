@@ -2,6 +2,7 @@ package nats
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -35,6 +36,32 @@ func TestConforms(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return s
 	})
+}
+
+// TestLooksOnly: whoever only looks makes no bucket, and says which one is not there.
+func TestLooksOnly(t *testing.T) {
+	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), js, "TYPO", 0, conn.Close); err == nil || !strings.Contains(err.Error(), "TYPO") {
+		t.Errorf("a bucket that is not there: %v", err)
+	}
+	for name := range js.StreamNames(t.Context()).Name() {
+		if name != "S" {
+			t.Errorf("the stream %s was made", name)
+		}
+	}
 }
 
 func TestBucket(t *testing.T) {

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+)
+
+// groupInput is what the members of a test read: a unit for each source.
+type groupInput struct {
+	address string                                                 // of the broker
+	text    func(address string) string                            // in the file of settings
+	publish func(ctx context.Context, unit int, data []byte) error // safe for one goroutine
+}
+
+// groupInputs are the kinds of inputs.
+var groupInputs = map[string]func(t *testing.T) groupInput{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup}
+
+func groupServer(t *testing.T) string {
+	t.Helper()
+	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "G", Subjects: []string{"g.>"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return strings.TrimPrefix(server.URL(), "nats://")
+}
+
+// natsGroup is a stream with a subject for each source.
+func natsGroup(t *testing.T) groupInput {
+	t.Helper()
+	address := groupServer(t)
+	conn, err := nats.Connect("nats://" + address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return groupInput{
+		address: address,
+		text: func(address string) string {
+			return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [g.0, g.1, g.2]}", "nats://"+address)
+		},
+		publish: func(ctx context.Context, unit int, data []byte) error {
+			_, err := js.Publish(ctx, fmt.Sprintf("g.%d", unit), data)
+			return err
+		},
+	}
+}
+
+// realKafka starts Apache Kafka with these topics; nil: the test was built without the tag integration, and a simulated
+// broker takes its place.
+var realKafka func(t *testing.T, partitions int, topics ...string) (address string)
+
+func startKafka(t *testing.T, partitions int, topics ...string) string {
+	t.Helper()
+	if realKafka != nil {
+		return realKafka(t, partitions, topics...)
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(int32(partitions), topics...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	return cluster.ListenAddrs()[0]
+}
+
+// kafkaGroup is a topic for each source, with one partition: there is one order.
+func kafkaGroup(t *testing.T) groupInput {
+	t.Helper()
+	address := startKafka(t, 1, "g0", "g1", "g2")
+	return groupInput{
+		address: address,
+		text: func(address string) string {
+			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g0, g1, g2]}", address)
+		},
+		publish: kafkaPublisher(t, address, func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 }),
+	}
+}
+
+// kafkaPartitionsGroup is one topic, with a partition for each source.
+func kafkaPartitionsGroup(t *testing.T) groupInput {
+	t.Helper()
+	address := startKafka(t, groupSources, "g")
+	return groupInput{
+		address: address,
+		text: func(address string) string {
+			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g], unit: partition}", address)
+		},
+		publish: kafkaPublisher(t, address, func(unit int) (string, int32) { return "g", int32(unit) }),
+	}
+}
+
+func kafkaPublisher(t *testing.T, address string, place func(unit int) (topic string, partition int32)) func(context.Context, int, []byte) error {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return func(ctx context.Context, unit int, data []byte) error {
+		topic, partition := place(unit)
+		return client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: partition, Value: data}).FirstErr()
+	}
+}
+
+// groupState is where a group of a test keeps its state.
+type groupState struct {
+	address string // of the server; "": there is none
+	url     func(address string) string
+	environ func(address string) []string
+}
+
+// groupStates are the kinds of stores.
+var groupStates = map[string]func(t *testing.T) groupState{
+	"file": func(t *testing.T) groupState {
+		url := "file://" + t.TempDir()
+		return groupState{url: func(string) string { return url }}
+	},
+	"nats": func(t *testing.T) groupState {
+		return groupState{address: groupServer(t), url: func(address string) string { return "nats://" + address + "/GROUP" }}
+	},
+	"s3": func(t *testing.T) groupState {
+		backend := s3mem.New()
+		if err := backend.CreateBucket("bucket"); err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(gofakes3.New(backend).Server())
+		t.Cleanup(server.Close)
+		return groupState{
+			address: strings.TrimPrefix(server.URL, "http://"),
+			url:     func(string) string { return "s3://bucket/some/group" },
+			environ: func(address string) []string {
+				return append(os.Environ(), "AWS_ENDPOINT_URL_S3=http://"+address, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+			},
+		}
+	},
+}
+
+// publish sends each message to each unit, in so many seconds at least.
+func (r *groupRun) publish(t *testing.T, length time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), length+2*groupPatience)
+	defer cancel()
+	for n, m := range r.records {
+		for i := range groupSources {
+			if err := r.input.publish(ctx, i, placed(m, i)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		if n%2 == 0 {
+			time.Sleep(length / time.Duration(len(r.records)/2))
+		}
+	}
+}
