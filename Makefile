@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-sources bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-sources bench-group bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -92,6 +92,11 @@ bench-restart:
 # One stream split over 1, 64, 250 and 1,000 sources, at full speed and at 5,000 transactions a second.
 bench-sources:
 	go test -run '^$$' -bench Sources -benchtime 1x -timeout 1h ./internal/bench
+
+# How long a unit of a group takes to come to another member, with so many transactions in its window, and how large its state is.
+GROUP_SIZES ?= 2000,100000,1000000
+bench-group:
+	ISOWATCH_GROUP_SIZES=$(GROUP_SIZES) go test -count=1 -v -run '^TestGroupMoves$$' -timeout 2h ./cmd/monitor
 
 # The pages over 100,000 stored findings: each answer within 100 ms. ISOWATCH_FINDINGS=200000 is how many.
 bench-pages:

@@ -190,6 +190,9 @@ func openWait(ctx context.Context, dir string, o Options) (*badger.DB, error) {
 		if !errors.Is(err, ErrLocked) || waited >= o.LockWait {
 			return db, err
 		}
+		if waited == 0 && o.Logger != nil {
+			o.Logger.Warn("waiting for another process to leave the data folder", "folder", dir, "err", err, "at-most", o.LockWait)
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -277,8 +277,13 @@ func TestOpenEndsWhileLocked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := OpenContext(ctx, dir, Options{LockWait: time.Minute}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrLocked) || time.Since(began) > 10*time.Second {
+	var told strings.Builder // at once, and who has it
+	logger := slog.New(slog.NewTextHandler(&told, nil))
+	if _, err := OpenContext(ctx, dir, Options{LockWait: time.Minute, Logger: logger}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrLocked) || time.Since(began) > 10*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	if text := told.String(); strings.Count(text, "waiting for another process to leave the data folder") != 1 || !strings.Contains(text, fmt.Sprintf("(process %d)", os.Getpid())) {
+		t.Errorf("told while it waits: %q", text)
 	}
 }
 

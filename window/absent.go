@@ -153,7 +153,7 @@ func (o *core) tellingReads(f *openFinding, txns []uint32, key string) func(at i
 		o.infer.SureReads(n, func(v, w uint32) {
 			r := read{at, o.infer.Key(v)}
 			sure, met := tells[r]
-			known := w != 0 && slices.Contains(txns, w) || r.key == key && o.infer.LeftInMemory(v)
+			known := w != 0 && slices.Contains(txns, w) || r.key == key && o.infer.LeftInMemory(v) && (!o.infer.TellsVersions(v) || o.infer.IsNothing(v))
 			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)

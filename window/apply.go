@@ -31,12 +31,12 @@ func (m *Machine) apply() {
 	}
 	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
 	signed := m.infer.Signed(m.noteRepeating)
-	switch m.reports.cause = causeRecord; {
+	switch m.reports.cause = m.reports.causeOfRecord(); {
 	case signed:
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
-	case len(o.Ambiguous) > 0 && !m.late:
+	case len(o.Ambiguous) > 0 && !m.reports.late:
 		m.reports.cause = causeRepetition
 	}
 	m.takeBackEdges(o)

@@ -106,7 +106,7 @@ func (h *finder) loseTrack() {
 			}
 		}
 	}
-	h.reports.cause = causeRecord
+	h.reports.cause = h.reports.causeOfRecord()
 	h.withdrawDoomed()
 	for i := range lost {
 		if e := &lost[i]; h.graph.Live(e.From) && h.graph.Live(e.To) { // else it has left the orders

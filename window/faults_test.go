@@ -88,8 +88,8 @@ func TestPromoted(t *testing.T) {
 	fell(m, "b")
 	m.reports.settleFaults()
 	wantTold(t, eff, "a withdrawn r2, c provisional r1")
-	if m.Counters.WithdrawnRecord != 1 {
-		t.Errorf("%d withdrawn", m.Counters.WithdrawnRecord)
+	if m.Counters.WithdrawnOther != 1 {
+		t.Errorf("%d withdrawn", m.Counters.WithdrawnOther)
 	}
 	fell(m, "c")
 	m.reports.settleFaults()

@@ -54,10 +54,11 @@ type Counters struct {
 	// Merged counts findings that were not told because another one stands for them.
 	Merged int64 `json:"merged,omitempty"`
 	// Findings that had left and were taken back. The causes are a late record, a late outcome,
-	// and the first sign that the values of a pattern repeat.
+	// the first sign that the values of a pattern repeat, and what remains.
 	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
 	WithdrawnOutcome    int64 `json:"withdrawn_late_outcome"`
 	WithdrawnRepetition int64 `json:"withdrawn_repetition"`
+	WithdrawnOther      int64 `json:"withdrawn_other"`
 }
 
 type partition struct {
@@ -99,7 +100,6 @@ type Machine struct {
 	squeezed  []incremental.Vertex
 	room      int64 // for edges: edgeBudget, less in tests
 	ambiguous int64 // counted before the record in work
-	late      bool  // the record in work ended before the watermark
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
@@ -222,10 +222,10 @@ const warmAhead = 32
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	start, end := m.clock.time(t)
-	if m.late = end < m.clock.watermark; m.late {
+	if m.reports.late = end < m.clock.watermark; m.reports.late {
 		m.Counters.Late++
 	}
-	if m.late && t.Status != event.Unknown {
+	if m.reports.late && t.Status != event.Unknown {
 		m.finder.saturate() // what came before it
 	}
 	m.ambiguous = m.countedAmbiguous()
@@ -253,7 +253,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.clock.closedSessions != nil {
 		m.clock.goOn(b, t, start)
 	}
-	if n != 0 && m.late {
+	if n != 0 && m.reports.late {
 		m.infer.CameLate(n, m.out.Again)
 		m.reports.outcomeOnly = m.infer.ToldLate(n)
 	}
@@ -261,12 +261,13 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.reports.outcomeOnly = true
 	}
 	m.apply()
-	if m.late && m.reports.outcomeOnly {
+	if m.reports.late && m.reports.outcomeOnly {
 		m.finder.saturate() // what comes into pasts by it: see shownLate
 	}
-	m.late, m.reports.outcomeOnly = false, false
+	m.reports.outcomeOnly = false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
+	m.reports.late = false
 	if m.cfg.Rules.Rows {
 		m.finder.rowsDeleted(b, t, n, start)
 	}

@@ -270,7 +270,16 @@ const (
 	causeRecord     = "late-record"
 	causeOutcome    = "late-outcome"
 	causeRepetition = "repetition"
+	causeOther      = "other" // the record of a transaction that ran for longer than max-transaction, for example
 )
+
+// causeOfRecord is the cause of what the record in work takes back.
+func (s *reports) causeOfRecord() string {
+	if s.late {
+		return causeRecord
+	}
+	return causeOther
+}
 
 // countWithdrawn counts a finding that had left and is taken back.
 func (s *reports) countWithdrawn() {
@@ -279,8 +288,10 @@ func (s *reports) countWithdrawn() {
 		s.Counters.WithdrawnOutcome++
 	case causeRepetition:
 		s.Counters.WithdrawnRepetition++
-	default:
+	case causeRecord:
 		s.Counters.WithdrawnRecord++
+	default:
+		s.Counters.WithdrawnOther++
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 )
@@ -22,8 +23,11 @@ import (
 // groupInput is what the members of a test read: a unit for each source.
 type groupInput struct {
 	address string                                                 // of the broker
+	rewrite bool                                                   // it names its own address to clients
 	text    func(address string) string                            // in the file of settings
 	publish func(ctx context.Context, unit int, data []byte) error // safe for one goroutine
+	// committed are the positions of the consumer group, by unit; nil: there is none.
+	committed func(ctx context.Context) (map[int]int64, error)
 }
 
 // groupInputs are the kinds of inputs.
@@ -84,39 +88,58 @@ func startKafka(t *testing.T, partitions int, topics ...string) string {
 // kafkaGroup is a topic for each source, with one partition: there is one order.
 func kafkaGroup(t *testing.T) groupInput {
 	t.Helper()
-	address := startKafka(t, 1, "g0", "g1", "g2")
-	return groupInput{
-		address: address,
-		text: func(address string) string {
-			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g0, g1, g2]}", address)
-		},
-		publish: kafkaPublisher(t, address, func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 }),
-	}
+	return kafkaInputOf(t, startKafka(t, 1, "g0", "g1", "g2"), "topics: [g0, g1, g2]", func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 })
 }
 
 // kafkaPartitionsGroup is one topic, with a partition for each source.
 func kafkaPartitionsGroup(t *testing.T) groupInput {
 	t.Helper()
-	address := startKafka(t, groupSources, "g")
-	return groupInput{
-		address: address,
-		text: func(address string) string {
-			return fmt.Sprintf("kafka: {brokers: [%q], topics: [g], unit: partition}", address)
-		},
-		publish: kafkaPublisher(t, address, func(unit int) (string, int32) { return "g", int32(unit) }),
-	}
+	return kafkaInputOf(t, startKafka(t, groupSources, "g"), "topics: [g], unit: partition", func(unit int) (string, int32) { return "g", int32(unit) })
 }
 
-func kafkaPublisher(t *testing.T, address string, place func(unit int) (topic string, partition int32)) func(context.Context, int, []byte) error {
+func kafkaInputOf(t *testing.T, address, settings string, place func(unit int) (topic string, partition int32)) groupInput {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return func(ctx context.Context, unit int, data []byte) error {
-		topic, partition := place(unit)
-		return client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: partition, Value: data}).FirstErr()
+	return groupInput{
+		address: address, rewrite: true,
+		text: func(address string) string { return fmt.Sprintf("kafka: {brokers: [%q], %s}", address, settings) },
+		publish: func(ctx context.Context, unit int, data []byte) error {
+			topic, partition := place(unit)
+			return client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: partition, Value: data}).FirstErr()
+		},
+		committed: func(ctx context.Context) (map[int]int64, error) {
+			request := kmsg.NewPtrOffsetFetchRequest()
+			request.Group = "isowatch-g"
+			answer, err := request.RequestWith(ctx, client)
+			if err != nil {
+				return nil, err
+			}
+			all := map[int]int64{}
+			note := func(topic string, partition int32, offset int64) {
+				for unit := range groupSources {
+					if t, p := place(unit); t == topic && p == partition {
+						all[unit] = offset
+					}
+				}
+			}
+			for _, x := range answer.Topics {
+				for _, p := range x.Partitions {
+					note(x.Topic, p.Partition, p.Offset)
+				}
+			}
+			for _, g := range answer.Groups {
+				for _, x := range g.Topics {
+					for _, p := range x.Partitions {
+						note(x.Topic, p.Partition, p.Offset)
+					}
+				}
+			}
+			return all, nil
+		},
 	}
 }
 
@@ -155,7 +178,7 @@ var groupStates = map[string]func(t *testing.T) groupState{
 
 // publish sends each message to each unit, in so many seconds at least.
 func (r *groupRun) publish(t *testing.T, length time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), length+2*groupPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // a busy broker is slow
 	defer cancel()
 	for n, m := range r.records {
 		for i := range groupSources {

@@ -39,7 +39,11 @@ func allGroupCases() (all []groupCase) {
 	states, n := []string{"file", "nats", "s3"}, 0
 	for _, disturb := range slices.Sorted(maps.Keys(groupDisturbances)) {
 		for _, input := range slices.Sorted(maps.Keys(groupInputs)) {
-			all = append(all, groupCase{input, states[n%len(states)], disturb})
+			state := states[n%len(states)]
+			if state == "file" && disturb == "cut off from the state" {
+				state = "nats" // a folder has no connection
+			}
+			all = append(all, groupCase{input, state, disturb})
 			n++
 		}
 		n++
@@ -71,6 +75,21 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 			}
 		}
 	},
+	"cut off from the broker": func(t *testing.T, r *groupRun, i int) {
+		cutOff(r.members[i].toBroker, 2*groupLease)
+	},
+	"cut off from the state": func(t *testing.T, r *groupRun, i int) {
+		m := r.members[i]
+		lost := strings.Count(m.log.String(), "lost the unit")
+		if !cutOff(m.toState, 2*groupLease) {
+			return // its renewals have arrived: nobody takes its units. But it delivers nothing, since it does not hear of them
+		}
+		for deadline := time.Now().Add(groupPatience); strings.Count(m.log.String(), "lost the unit") == lost; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s does not say which unit it has lost", m.name)
+			}
+		}
+	},
 	"ended": func(t *testing.T, r *groupRun, i int) {
 		m := r.members[i]
 		m.signal(t, syscall.SIGTERM)
@@ -79,6 +98,15 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 		}
 		m.start(t)
 	},
+}
+
+// cutOff cuts one direction or both, as it comes. It says whether the way up was cut.
+func cutOff(p *tcpProxy, d time.Duration) (up bool) {
+	way := rand.IntN(3)
+	p.cut(way != 0, way != 1)
+	time.Sleep(d)
+	p.cut(false, false)
+	return way != 0
 }
 
 // TestGroup runs three members over three units, and disturbs them. Every planted anomaly is delivered, nothing else is, and the
@@ -137,13 +165,22 @@ func groupStands(t *testing.T, c groupCase, times int, records [][]byte, want ma
 	r.settle(t, want)
 	r.checkTexts(t, want)
 	r.checkPosts(t)
-	r.checkView(t, want, c.disturb != "not")
+	r.checkView(t, want, c.disturb != "not" && c.disturb != "cut off from the broker")
 	for _, m := range r.members {
 		m.signal(t, syscall.SIGTERM)
 	}
 	for _, m := range r.members {
 		if err := m.cmd.Wait(); err != nil {
 			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+	if r.input.committed == nil {
+		return
+	}
+	committed, err := r.input.committed(t.Context())
+	for unit := range groupSources {
+		if err != nil || committed[unit] != int64(len(records)) {
+			t.Errorf("the consumer group is at %v (%v), want %d records of each", committed, err, len(records))
 		}
 	}
 }
@@ -226,6 +263,7 @@ type groupRun struct {
 	state   *groupState // nil: no group
 	records [][]byte
 	members []*groupMember
+	flags   []string // more of them
 
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
@@ -236,10 +274,12 @@ type groupRun struct {
 
 type groupMember struct {
 	name, dir string
-	args      []string
-	environ   []string
-	cmd       *exec.Cmd
-	log       lockedBuffer
+	// Between the member and the broker, and between it and the store of the group; nil: there is no server.
+	toBroker, toState *tcpProxy
+	args              []string
+	environ           []string
+	cmd               *exec.Cmd
+	log               lockedBuffer
 }
 
 func newGroupRun(t *testing.T, records [][]byte, input, state string) *groupRun {
@@ -268,15 +308,22 @@ func (r *groupRun) start(t *testing.T, name string) {
 	t.Helper()
 	m := &groupMember{name: name, dir: t.TempDir()}
 	var settings strings.Builder
-	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(r.input.address))
+	m.toBroker = startProxy(t, r.input.address, r.input.rewrite)
+	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(m.toBroker.address))
 	fmt.Fprintf(&settings, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0, send: all}\n", r.hook)
 	if err := os.WriteFile(filepath.Join(m.dir, "isowatch.yaml"), []byte(settings.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.args = []string{"run", "--config", "isowatch.yaml", "--http", "off", "--output", "jsonl", "--idle", "5s", "--lateness", "2s", "--contract", pairContract}
+	m.args = append(m.args, r.flags...)
 	if s := r.state; s != nil {
-		m.args = append(m.args, "--group", "g", "--group-state", s.url(s.address), "--group-lease", groupLease.String(), "--group-member", name)
-		m.environ = s.env(s.address)
+		address := ""
+		if s.address != "" {
+			m.toState = startProxy(t, s.address, false)
+			address = m.toState.address
+		}
+		m.args = append(m.args, "--group", "g", "--group-state", s.url(address), "--group-lease", groupLease.String(), "--group-member", name)
+		m.environ = s.env(address)
 	}
 	m.start(t)
 	r.members = append(r.members, m)

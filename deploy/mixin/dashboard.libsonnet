@@ -77,9 +77,9 @@
     stat('Failed deliveries in the time shown', 'Attempts to deliver findings to sinks. Each is tried again.', 'sum(increase(isowatch_alert_notifications_failed_total{%s}[$__range]))' % at, bad=1),
     states(
       'Verdicts by source and level',
-      'Over all that was seen. Unknown: nothing is violated, and not every read could be decided.',
-      [query('max by (source, level) (isowatch_verdict{%s})' % of, '{{source}} {{level}}')],
-      [{ value: '0', text: 'holds', color: 'green' }, { value: '1', text: 'unknown', color: 'yellow' }, { value: '2', text: 'violated', color: 'red' }],
+      'Over all that was seen. No violation: only the contract of the source leaves it open. Unknown: something else does.',
+      [query('2 * max by (source, level) (isowatch_verdict{%s}) - max by (source, level) (isowatch_open_by_contract{%s})' % [of, of], '{{source}} {{level}}')],
+      [{ value: '0', text: 'holds', color: 'green' }, { value: '1', text: 'no violation', color: 'light-green' }, { value: '2', text: 'unknown', color: 'yellow' }, { value: '4', text: 'violated', color: 'red' }],
       w=12, h=10
     ),
     panel('table', 'Findings', 'By anomaly, all that were found. Each links to its list on the pages of the monitor.', [

@@ -55,9 +55,10 @@ type Group struct {
 	units   []string         // by now
 	watched unwatched
 
-	odd   atomic.Bool // others watch with other settings
-	about aboutKeeper
-	all   sync.WaitGroup
+	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
+	odd    atomic.Bool     // others watch with other settings
+	about  aboutKeeper
+	all    sync.WaitGroup
 }
 
 // NewGroup checks the configuration, and opens nothing.
@@ -71,7 +72,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, cannot: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
 	if g.id == "" {
 		name, err := os.Hostname()
 		if err != nil {

@@ -92,6 +92,7 @@ var (
 	groupLacks  = prometheus.NewDesc("isowatch_group_unwatched_seconds", "Time for which nobody has watched a unit; of units that no other living member has.", []string{"unit"}, nil)
 	groupHeld   = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
 	groupOdd    = prometheus.NewDesc("isowatch_group_other_settings", "1: this member takes no unit, since others watch with other levels, windows or inputs.", nil, nil)
+	groupLag    = prometheus.NewDesc("isowatch_group_lag_records", "Messages that the broker has and the owner of the unit has not read.", []string{"unit"}, nil)
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
 	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
@@ -99,7 +100,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag} {
 		out <- d
 	}
 }
@@ -115,6 +116,7 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 		u.mu.Lock()
 		keeper, app := u.keeper, u.app
 		u.mu.Unlock()
+		gauge(groupLag, float64(u.about().Lag), u.name)
 		if app == nil {
 			starts++
 		} else {

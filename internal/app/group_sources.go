@@ -41,9 +41,9 @@ func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]met
 func (g *Group) followSources(ctx context.Context) {
 	told := false
 	for {
-		err := g.lookAtSources(ctx)
+		err := errors.Join(g.lookAtSources(ctx), g.help(ctx))
 		if err != nil && ctx.Err() == nil && !told {
-			g.log.Warn("whether a source is in two units is not known", "err", err)
+			g.log.Warn("whether a source is in two units, or a state cannot be read, is not known", "err", err)
 		}
 		told = err != nil
 		select {

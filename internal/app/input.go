@@ -225,7 +225,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		if err != nil {
 			return err
 		}
-		a.addInput("nats:"+in.NATS.Stream, in.Source, source, false)
+		a.addInput("nats:"+in.NATS.Stream, in.Source, a.begun(source, in), false)
 	case in.Kafka != nil:
 		o := kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)}
 		name := "kafka:" + strings.Join(in.Kafka.Topics, ",")
@@ -236,7 +236,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		a.addInput(name, in.Source, source, true)
+		a.addInput(name, in.Source, a.begun(source, in), true)
 	case len(in.Tail) > 0:
 		var made *input // it is there before anything is read
 		source, err := tail.New(tail.Options{
@@ -254,6 +254,14 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		a.addInput(a.options.StdinName, in.Source, &stdin.Source{Input: a.stdin(), Name: a.options.StdinName, Identity: fmt.Sprint(a.now())}, false)
 	}
 	return nil
+}
+
+// begun is the source. If the unit has lost its state, the source begins at a place that the state names.
+func (a *App) begun(source ingest.Source, in *config.PlacedInput) ingest.Source {
+	if a.options.unit == nil {
+		return source
+	}
+	return a.options.unit.beginsAnew(source, in)
 }
 
 func (a *App) stdin() io.Reader {

@@ -50,6 +50,7 @@ func metricTable() []metric {
 		{"reads_total", "Reads that count for the decided ratio: the first of each key in a transaction, each row, each key that a range does not show.", source},
 		{"undecided_reads", "Reads whose version is not known at the expected level, by cause. A later record may decide some of them.", []string{"source", "cause"}},
 		{"decided_ratio", "Share of the reads that is decided at a level, 0 to 1. 1 without reads.", []string{"source", "level"}},
+		{"open_by_contract", "Whether a level is unknown only for what the contract leaves open, and most reads are decided: 1 or 0.", []string{"source", "level"}},
 		{"verdict", "Verdict on a level: 0 holds, 1 unknown, 2 violated.", []string{"source", "level"}},
 		{"last_tick_timestamp_seconds", "Clock of the latest committed step. It moves every second or two, also without input.", nil},
 		{"open_transactions", "Transactions in records of single operations that have begun and not ended.", nil},

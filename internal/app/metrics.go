@@ -223,6 +223,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 	counter("findings_withdrawn_total", float64(k.WithdrawnRecord), x.Source, "late-record")
 	counter("findings_withdrawn_total", float64(k.WithdrawnOutcome), x.Source, "late-outcome")
 	counter("findings_withdrawn_total", float64(k.WithdrawnRepetition), x.Source, "repetition")
+	counter("findings_withdrawn_total", float64(k.WithdrawnOther), x.Source, "other")
 	counter("findings_merged_total", float64(k.Merged), x.Source)
 	gauge("findings_waiting", float64(x.Waiting), x.Source)
 	counter("transactions_total", float64(k.Committed), x.Source, "committed")
@@ -280,6 +281,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 	}
 	slices.Sort(levels)
 	for _, level := range levels {
+		gauge("open_by_contract", truth(healthy(x, x.Verdicts[level])), x.Source, level)
 		gauge("verdict", verdictValue(x.Verdicts[level].Verdict), x.Source, level)
 		gauge("decided_ratio", x.Verdicts[level].Share, x.Source, level)
 	}

@@ -35,7 +35,8 @@ func bankStatus() *engine.Status {
 		Sources: []*engine.SourceStatus{{
 			Source: "bank", Live: 7, Watermark: 11_000_000_000,
 			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, Counters: infer.Counters{Gaps: 8, DeadLetters: 6}},
-			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown"}},
+			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown", ByContract: true}},
+			Reads:    window.Decided{Reads: 10, Share: 0.9},
 			Findings: map[string]engine.Found{"G2-item": {Violating: 3, Expected: 1}},
 			Weaker:   []window.WeakerTotal{{Asked: "read-committed", Expected: "serializable", Count: 9}},
 		}},
@@ -69,6 +70,11 @@ isowatch_transactions_total{source="bank",status="unknown"} 2
 isowatch_verdict{level="causal",source="bank"} 1
 isowatch_verdict{level="serializable",source="bank"} 2
 isowatch_verdict{level="snapshot-isolation",source="bank"} 0
+# HELP isowatch_open_by_contract Whether a level is unknown only for what the contract leaves open, and most reads are decided: 1 or 0.
+# TYPE isowatch_open_by_contract gauge
+isowatch_open_by_contract{level="causal",source="bank"} 1
+isowatch_open_by_contract{level="serializable",source="bank"} 0
+isowatch_open_by_contract{level="snapshot-isolation",source="bank"} 0
 # HELP isowatch_gaps_total Records known to be missing.
 # TYPE isowatch_gaps_total counter
 isowatch_gaps_total{source="bank"} 8
@@ -95,7 +101,7 @@ isowatch_input_caught_up{input="nats:S"} 0
 isowatch_store_commits_total 3
 `
 	names := []string{
-		"isowatch_transactions_total", "isowatch_verdict", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds", "isowatch_behind_seconds",
+		"isowatch_transactions_total", "isowatch_verdict", "isowatch_open_by_contract", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds", "isowatch_behind_seconds",
 		"isowatch_last_tick_timestamp_seconds", "isowatch_evicted_transactions_total", "isowatch_source_up", "isowatch_input_caught_up", "isowatch_store_commits_total",
 	}
 	if err := testutil.CollectAndCompare(collectorOf(bankStatus()), strings.NewReader(want), names...); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,15 +41,17 @@ type unit struct {
 	first group.Event     // its Gained
 	told  map[string]bool // sources in other units too, by name: that was said. Of followSources
 
-	mu       sync.Mutex
-	app      *App // nil: it does not run
-	keeper   *keep.Keeper
-	filling  atomic.Bool // what is committed is in the state already
-	stopping chan struct{}
-	stop     sync.Once
-	lost     atomic.Bool
-	yields   atomic.Bool
-	done     chan struct{}
+	mu        sync.Mutex
+	app       *App // nil: it does not run
+	keeper    *keep.Keeper
+	filling   atomic.Bool     // what is committed is in the state already
+	begin     json.RawMessage // where the unit began without its state; nil: it has it
+	rewritten chan struct{}   // holds a token when a state without anything in it is written
+	stopping  chan struct{}
+	stop      sync.Once
+	lost      atomic.Bool
+	yields    atomic.Bool
+	done      chan struct{}
 }
 
 // unitID is a name of the unit that stores and file systems take.
@@ -61,7 +64,7 @@ func (g *Group) newUnit(e group.Event) *unit {
 	return &unit{
 		g: g, name: e.Unit, term: e.Term, life: g.member.Name(), first: e, log: g.log.With("unit", e.Unit, "term", e.Term),
 		dir:  filepath.Join(g.dir, fmt.Sprintf("%s-%d", unitID(e.Unit), e.Term)),
-		told: map[string]bool{}, stopping: make(chan struct{}), done: make(chan struct{}),
+		told: map[string]bool{}, stopping: make(chan struct{}), done: make(chan struct{}), rewritten: make(chan struct{}, 1),
 	}
 }
 
@@ -79,6 +82,10 @@ func (u *unit) share(memory int64) int64 {
 func (u *unit) run() {
 	defer close(u.done)
 	data, through := u.first.Data, u.first.Through
+	if u.first.Missing {
+		data, _ = u.beginAnew(nil, errors.New("it is missing")) // an error says that the unit ends
+	}
+	bad := 0 // failures in a row by which the state cannot be read
 	for wait := unitRetryFirst; ; wait = min(2*wait, unitRetryMost) {
 		began := time.Now()
 		err := u.watch(data, through)
@@ -93,6 +100,18 @@ func (u *unit) run() {
 		}
 		if u.ends() {
 			break
+		}
+		if bad++; !unreadable(err) {
+			bad = 0
+		}
+		if bad > 1 { // the first may be a store that shows an object late
+			if data, err = u.salvage(data, err); err == nil {
+				through, bad = 0, 0
+			}
+			if u.ends() {
+				break
+			}
+			continue
 		}
 		u.log.Error("the unit is not watched, and is tried again", "in", wait.String(), "err", err)
 		if time.Since(began) > unitRetryMost {
@@ -130,6 +149,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
+		Place: u.place, Back: backBy(settings),
 		Commit: func(data []byte, through uint64) bool { return u.g.member.Commit(u.name, u.term, data, through) },
 	})
 	if err != nil {
@@ -142,7 +162,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 		return err
 	}
 	u.mu.Lock()
-	u.keeper = keeper
+	u.keeper, u.begin = keeper, keep.Begins(data)
 	u.mu.Unlock()
 	starting, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -160,6 +180,13 @@ func (u *unit) watch(data []byte, through uint64) error {
 	u.mu.Lock()
 	u.app = a
 	u.mu.Unlock()
+	if data != nil {
+		go u.readsWell()
+	}
+	following, stopFollowing := context.WithCancel(context.Background())
+	followed := make(chan struct{})
+	go func() { defer close(followed); u.followOffsets(following, a, settings) }()
+	defer func() { stopFollowing(); <-followed }()
 	u.log.Info("watches the unit", "after", time.Since(began).Round(time.Millisecond).String())
 	select {
 	case <-a.Done():
@@ -225,6 +252,11 @@ func (u *unit) wrote() {
 	defer u.mu.Unlock()
 	if u.keeper != nil {
 		u.keeper.Done()
+		return
+	}
+	select {
+	case u.rewritten <- struct{}{}:
+	default:
 	}
 }
 

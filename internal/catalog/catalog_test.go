@@ -78,10 +78,11 @@ func (m *model) count(q Query, from, to int64, parts int) map[string][]int {
 		if s.First < from || s.First >= to || !m.matches(s, &q) {
 			continue
 		}
-		counts := all[s.Group.Anomaly]
+		line := fmt.Sprint(s.Group.Anomaly, s.Expected)
+		counts := all[line]
 		if counts == nil {
 			counts = make([]int, parts+1)
-			all[s.Group.Anomaly] = counts
+			all[line] = counts
 		}
 		part := 0
 		for part < parts-1 && float64(s.First-from) >= float64(part+1)*float64(to-from)/float64(parts) {
@@ -297,7 +298,7 @@ func TestAgainstFilter(t *testing.T) {
 			to := from + 1 + r.Int64N(1e15)
 			counted := map[string][]int{}
 			for _, x := range c.Count(q, from, to, parts) {
-				counted[x.Anomaly] = append(slices.Clone(x.Counts), x.Total)
+				counted[fmt.Sprint(x.Anomaly, x.Expected)] = append(slices.Clone(x.Counts), x.Total)
 			}
 			if want := m.count(q, from, to, parts); !reflect.DeepEqual(counted, want) {
 				t.Fatalf("seed %d: counts of %+v: %v, want %v", seed, q, counted, want)

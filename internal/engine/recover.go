@@ -44,6 +44,12 @@ func (e *Engine) readHead() error {
 	return err
 }
 
+// Readable says why this program cannot read the layout of what st holds.
+func Readable(st *store.Store) error {
+	_, _, err := readHead(st)
+	return err
+}
+
 // readHead is the head of what st holds; ok is false if it holds nothing yet.
 func readHead(st *store.Store) (h head, ok bool, err error) {
 	text, err := st.Get(spaceHead, []byte("head"))

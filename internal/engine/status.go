@@ -125,6 +125,7 @@ type Found struct {
 type CursorStatus struct {
 	Partition string `json:"partition"`
 	Next      int64  `json:"next"`
+	Identity  string `json:"-"`
 }
 
 // Status after the last commit. Not to be changed.
@@ -141,7 +142,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		s.Sources = append(s.Sources, x.measured)
 	}
 	for p, c := range e.cursors {
-		s.Cursors = append(s.Cursors, CursorStatus{p, c.Next})
+		s.Cursors = append(s.Cursors, CursorStatus{p, c.Next, c.Identity})
 	}
 	return s
 }

@@ -21,7 +21,9 @@ type Event struct {
 	Unit string
 	Term uint64
 	Data []byte // of Gained: the state that the owner before has left; nil: none
-	To   string // of Lost: the member that has the unit now, if that is known
+	// Missing is of Gained: the unit had an owner before, and its state is gone.
+	Missing bool
+	To      string // of Lost: the member that has the unit now, if that is known
 	// Through is of Gained and Committed: findings up to this number are in the state, or were delivered.
 	Through uint64
 }

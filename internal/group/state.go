@@ -35,7 +35,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	}
 	switch {
 	case errors.Is(err, ErrNotFound):
-		h.version = ""
+		h.version, h.missing = "", h.missing || h.term > 1 && !h.ready
 	case err != nil:
 		h.again = true
 		m.again = append(m.again, p.index)
@@ -102,7 +102,7 @@ func (m *Member) wrote(i int32, record stateRecord) {
 	h.number, h.through, h.data = record.number, record.through, record.data
 	if !h.ready {
 		h.ready, m.changed = true, true
-		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through})
+		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through, Missing: h.missing})
 		return
 	}
 	if h.want != nil && record.number >= h.want.number {

@@ -22,6 +22,7 @@ type unit struct {
 type hold struct {
 	term    uint64
 	ready   bool    // the term is in the state: the caller was told of the unit
+	missing bool    // there was no record of the state, though the unit had an owner before
 	version Version // of the state's record; "": none
 	number  uint64  // of the latest write that took effect
 	through uint64  // by this write
@@ -234,6 +235,15 @@ func (m *Member) yield(i, to int32) {
 	}
 	u.hold.to, u.hold.toAnybody = to, to < 0
 	m.tell(Event{Kind: Yield, Unit: u.name, Term: u.hold.term})
+}
+
+// Hand has the unit go to the member of that life, with the event Yield. It changes nothing if that member is not known, or over.
+func (m *Member) Hand(name string, term uint64, to string) {
+	u := m.owned(name)
+	i, ok := m.peerOf[to]
+	if u != nil && u.hold.term == term && ok && i != m.me && !m.peers[i].over {
+		m.yield(m.unitOf[u.key], i)
+	}
 }
 
 // giveAll hands over everything, to those that lack most, and ends the lease when nothing is left.

@@ -307,7 +307,11 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
 		}
 		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
-			s.deletion(k, n)
+			if version, _ := versionOf(b, o); len(version) == 0 || ofElement(o) {
+				s.deletion(k, n)
+			} else if !s.toldDeletion(k, n) {
+				continue
+			}
 			s.deletedRow(k, 0)
 		}
 		if s.keys[k].flags&repeats != 0 {

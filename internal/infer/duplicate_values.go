@@ -20,7 +20,10 @@ func (s *ledger) searchable(v uint32) bool {
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	return k.kind == event.Register && k.flags&(unsupported|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0 &&
+	if k.flags&versioned != 0 && (x.flags&nothing == 0 || !k.emptied()) { // who told no version may have left it
+		return false
+	}
+	return k.kind == event.Register && k.flags&(unsupported|hasBaseline) == 0 && x.flags&initialVersion == 0 &&
 		(k.flags&(deleted|element) == 0 || k.flags&emptied != 0)
 }
 

@@ -47,12 +47,18 @@ func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 			w.unread, w.absent = false, true
 		}
 	case event.Delete:
-		s.deletion(k, n)
+		version, _ := versionOf(b, o)
+		if len(version) == 0 {
+			s.deletion(k, n)
+		} else if !s.toldDeletion(k, n) {
+			s.uncheckedOp(b, n, k, o)
+			return
+		}
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
 		if s.keys[k].flags&repeats == 0 {
 			s.versions[s.writes[s.touchOf(k).lastWrite].version].flags |= tombstone
 		}
-		if version, _ := versionOf(b, o); s.keys[k].flags&versioned == 0 || len(version) == 0 {
+		if s.keys[k].flags&versioned == 0 || len(version) == 0 {
 			s.touchOf(k).flags |= removed // else a read shows its version
 		}
 	case event.CAS:
@@ -129,6 +135,9 @@ func (s *kinds) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 
 // written is the hash of the version that o writes to k, 0 for an unknown key.
 func (s *kinds) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
+	if (o.Kind == event.Delete || o.Kind == event.Remove) && s.keys[k].flags&emptied != 0 && t.Status != event.Aborted {
+		return nothingHash()
+	}
 	if o.Kind != event.Append && !ofElement(o) {
 		if version, _ := versionOf(b, o); len(version) > 0 {
 			return versionIdentity(version)
@@ -142,9 +151,6 @@ func (s *kinds) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) eve
 		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
-		if s.keys[k].flags&(emptied|versioned) == emptied && t.Status != event.Aborted {
-			return nothingHash()
-		}
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
 	}
 	return o.ValueHash

@@ -16,12 +16,12 @@ func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x
 func (s *registers) comesAgain(k uint32) bool {
 	o, x := &s.opt, &s.keys[k]
 	return !o.Whole && o.Complete && !o.Existing && !o.vacant() && !o.Observed && !o.ByVersion && !o.Ordered &&
-		x.kind == event.Register && x.flags&(unsupported|uncheckable|hasBaseline|versioned|repeats) == 0
+		x.kind == event.Register && x.flags&(unsupported|uncheckable|hasBaseline|repeats|sums) == 0 && x.flags&(versioned|plainBefore) != versioned|plainBefore
 }
 
 // absent is the version of k that a read of nothing saw.
 func (s *ledger) absent(k uint32) uint32 {
-	if s.keys[k].flags&(emptied|versioned) != emptied {
+	if !s.keys[k].emptied() {
 		return s.keys[k].initial
 	}
 	return s.lookupVersion(k, nothingHash())
@@ -30,8 +30,28 @@ func (s *ledger) absent(k uint32) uint32 {
 // absentUnknown says whether a read of nothing names no version of k, and none that comes
 // again.
 func (s *registers) absentUnknown(k uint32) bool {
-	f := s.keys[k].flags
-	return s.opt.vacant() || f&deleted != 0 && f&(emptied|versioned) != emptied
+	x := &s.keys[k]
+	return s.opt.vacant() || x.flags&deleted != 0 && !x.emptied()
+}
+
+// toldDeletion is deletion by a delete that told its version: reads of nothing may tell it, and who
+// replaces it. Then its empty reads stay undecided. It is false where inference on k stops.
+func (s *registers) toldDeletion(k, n uint32) bool {
+	if s.comesAgain(k) && s.keys[k].flags&emptied == 0 {
+		s.keys[k].flags |= plainBefore
+	}
+	s.deletion(k, n)
+	if s.keys[k].flags&emptied == 0 {
+		return true
+	}
+	s.giveUp(k)
+	return false
+}
+
+// emptied says whether nothing is a value of the key that comes again. Where operations told versions
+// first when there were others, these are not compared.
+func (x *key) emptied() bool {
+	return x.flags&emptied != 0 && x.flags&(versioned|plainBefore) != versioned|plainBefore
 }
 
 // beginNothing makes nothing a version of k that comes again, which reads of nothing see from now on.
@@ -166,6 +186,9 @@ func (s *registers) SureReads(n uint32, fn func(v, w uint32)) {
 // LeftInMemory says whether nobody who left the value v in its key was let go, so far as is known:
 // see FoundKnown.
 func (s *registers) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
+
+// TellsVersions says whether operations tell the versions of v's key.
+func (s *registers) TellsVersions(v uint32) bool { return s.keys[s.versions[v].key].tellsVersions() }
 
 // NothingKey is the ValueKey of what deletes leave in k.
 func (s *registers) NothingKey(k uint32) uint64 {

@@ -115,8 +115,10 @@ func (s *absences) tellByVersion(k uint32) {
 		}
 	}
 	if x.count > 1 {
-		x.flags |= plainBefore
 		s.nameless = true
+		if x.count > 2 || x.flags&emptied == 0 { // else a delete left nothing
+			x.flags |= plainBefore
+		}
 	}
 }
 

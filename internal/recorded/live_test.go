@@ -242,7 +242,7 @@ func run(t *testing.T, s config.Service, expect string, sink *counting, stdin io
 	}
 	for _, x := range a.Status().Sources {
 		for cause, n := range map[string]int64{
-			"record": x.Counters.WithdrawnRecord, "outcome": x.Counters.WithdrawnOutcome, "repetition": x.Counters.WithdrawnRepetition,
+			"record": x.Counters.WithdrawnRecord, "outcome": x.Counters.WithdrawnOutcome, "repetition": x.Counters.WithdrawnRepetition, "another cause": x.Counters.WithdrawnOther,
 		} {
 			if n > 0 {
 				sink.found["withdrawn by "+cause] = int(n)

@@ -174,7 +174,7 @@ func firstRepetition(told []finding.Finding, m *window.Machine, observed bool) b
 		return false
 	}
 	c := &m.Counters
-	return c.WithdrawnRepetition == int64(len(last)) && c.WithdrawnRecord+c.WithdrawnOutcome == 0
+	return c.WithdrawnRepetition == int64(len(last)) && c.WithdrawnRecord+c.WithdrawnOutcome+c.WithdrawnOther == 0
 }
 
 // onLists says whether the finding's dependencies are of lists and the order of sessions only.

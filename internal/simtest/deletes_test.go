@@ -44,17 +44,59 @@ func blindly(rng *rand.Rand, h oracle.History) {
 // is said to hold is possible. It counts how many streams that keep serializability are said to.
 func TestDeletesInWindows(t *testing.T) {
 	t.Parallel()
+	deletesInWindows(t, 113, false)
+}
+
+// TestToldDeletesInWindows is TestDeletesInWindows where most operations tell their versions, and some
+// deletes what they deleted.
+func TestToldDeletesInWindows(t *testing.T) {
+	t.Parallel()
+	deletesInWindows(t, 114, true)
+}
+
+// tellSome takes the versions of some reads away, and lets some deletes and writes tell what they replaced. Few deletes
+// have a version.
+func tellSome(rng *rand.Rand, h oracle.History) {
+	for i := range h {
+		seen := map[string]int64{}
+		for j := range h[i].Ops {
+			o := &h[i].Ops[j]
+			if o.Kind == event.Read {
+				seen[o.Key] = o.Version
+			} else if o.PrevVersion == 0 && rng.IntN(2) == 0 && (o.Kind == event.Delete || o.Kind == event.Write) {
+				o.PrevVersion = seen[o.Key]
+			}
+			switch {
+			case o.Kind == event.Delete && rng.IntN(16) == 0:
+				o.Version = int64(1_000_000 + 100*i + j)
+			case o.Kind == event.Read && rng.IntN(8) == 0:
+				o.Version = 0
+			}
+			if o.Kind != event.Read {
+				seen[o.Key] = o.Version
+			}
+		}
+	}
+}
+
+func deletesInWindows(t *testing.T, stream uint64, told bool) {
 	said := map[string]int{}
 	valid, decided := 0, 0
 	for i := range seeds(t, 3000) {
-		rng := rand.New(rand.NewPCG(uint64(i), 113))
+		rng := rand.New(rand.NewPCG(uint64(i), stream))
 		k := deleting(i)
+		if k.Versions = told; told {
+			k.CAS = false
+		}
 		later := i%7 == 0
 		if later {
 			k.Unknown = 0
 		}
 		h := oracle.RandomKinds(rng, k)
 		blindly(rng, h)
+		if told {
+			tellSome(rng, h)
+		}
 		cfg := exactAt(i / 4)
 		if i%3 > 0 {
 			cfg.Levels = proven()
@@ -74,7 +116,7 @@ func TestDeletesInWindows(t *testing.T) {
 			arrived, _ := outcomesLater(rng, h)
 			m, why := kindsRun(t, cfg, arrived, identity(len(arrived)), restarts)
 			if why == "" {
-				why = impossible(m, h, i, said, oracle.Possible, byCause(&cfg))
+				why = impossible(m, unversioned(h), i, said, oracle.Possible, byCause(&cfg))
 			}
 			if why != "" {
 				t.Fatalf("history %d: %s\narrived\n%s", i, why, arrived.Text())
@@ -86,6 +128,7 @@ func TestDeletesInWindows(t *testing.T) {
 			if why != "" {
 				return why
 			}
+			h = unversioned(h)
 			if ok, err := oracle.Possible(h, "serializable"); err == nil && ok && i%8 < 3 && m.Totals().Repeated > 0 {
 				valid++
 				if verdicts(m)["serializable"] == window.OK {
@@ -183,6 +226,17 @@ func TestDeletesStream(t *testing.T) {
 	}
 }
 
+// tellValues gives each value a version.
+func tellValues(h oracle.History) {
+	for i := range h {
+		for j := range h[i].Ops {
+			if o := &h[i].Ops[j]; !o.Absent && o.Kind != event.Delete {
+				o.Version = o.Value + 1
+			}
+		}
+	}
+}
+
 // TestSpillDeletes is TestSpillBlind over keys that are deleted.
 func TestSpillDeletes(t *testing.T) {
 	t.Parallel()
@@ -195,6 +249,9 @@ func TestSpillDeletes(t *testing.T) {
 		opt.Blind, opt.Corrupt, opt.Unknown = []float64{0, 0.3, 0.8}[i%3], 0.2, []float64{0, 0.2}[i%2]
 		h := oracle.Random(rng, opt)
 		withDeletes(h, 3)
+		if i%4 == 1 {
+			tellValues(h)
+		}
 		if i%5 == 0 {
 			h, _ = outcomesLater(rng, h)
 		}

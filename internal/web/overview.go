@@ -249,7 +249,7 @@ func (r sourceRow) Healthy() string {
 	if r.Verdict == "violated" || r.Stopped || r.Decided == "" {
 		return ""
 	}
-	if r.ByContract { // its badge says the rest
+	if r.ByContract || r.Verdict == "ok" { // its badge says the rest
 		return r.Decided + " of reads decided"
 	}
 	return "no violation found · " + r.Decided + " of reads decided"

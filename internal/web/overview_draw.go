@@ -72,7 +72,7 @@ func (l *Level) strip(begins time.Time, part time.Duration, link func(from, to t
 		if timed {
 			from, to := begins.Add(time.Duration(i)*part), begins.Add(time.Duration(end)*part)
 			said := c.word + ", " + stretch(from, to)
-			box += "<title>" + said + "</title></rect>"
+			box += title(said, from, to) + "</rect>"
 			if l.Cells[i] == Violated {
 				box = fmt.Sprintf(`<a href="%s" aria-label="%s">%s</a>`, template.HTMLEscapeString(link(from, to)), said, box)
 			}
@@ -91,6 +91,11 @@ func stretch(from, to time.Time) string {
 	return from.UTC().Format("2006-01-02 15:04") + " to " + to.UTC().Format("2006-01-02 15:04 UTC")
 }
 
+// title is a tip about a stretch of time. A page's script adds when that is where the reader is.
+func title(said string, from, to time.Time) string {
+	return fmt.Sprintf(`<title data-from="%s" data-to="%s">%s</title>`, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), said)
+}
+
 // listOf is a link to the findings that were found first in a stretch of time. With "ended-" it is to those whose
 // transactions ended in it.
 func listOf(base string, values url.Values, when string, from, to time.Time) string {
@@ -105,29 +110,62 @@ const shownSeries = 11
 // colour is the number of an anomaly's colour: by its name among those shown, so that it stays while counts
 // change.
 func (p *overviewPage) colour(anomaly string) int {
-	n := 0
+	less := map[string]bool{}
 	for _, x := range p.Found {
 		if x.Anomaly < anomaly {
-			n++
+			less[x.Anomaly] = true
 		}
 	}
-	return n % (shownSeries + 1)
+	return len(less) % (shownSeries + 1)
+}
+
+// chart is the findings over time that the expected level allows, or all others.
+type chart struct {
+	page    *overviewPage
+	Allowed bool
+	series  []catalog.Series
+}
+
+// Charts are those that have something to show. Allowed findings have a chart and a scale of their own: they may be far
+// more than the others.
+func (p *overviewPage) Charts() (all []chart) {
+	for _, allowed := range []bool{false, true} {
+		c := chart{page: p, Allowed: allowed}
+		for _, x := range p.Found {
+			if x.Expected == allowed && x.Total > 0 {
+				c.series = append(c.series, x)
+			}
+		}
+		if len(c.series) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// query has the filters of a list, or of groups, that shows what the chart shows.
+func (c chart) query(more ...string) url.Values {
+	values := url.Values{"expected": {strconv.FormatBool(c.Allowed)}}
+	for i := 0; i+1 < len(more); i += 2 {
+		values.Set(more[i], more[i+1])
+	}
+	return values
 }
 
 // Legend are the series with the class of their colour.
-func (p *overviewPage) Legend() (all []struct {
+func (c chart) Legend() (all []struct {
 	catalog.Series
 	Class string
 	Title string
 	Link  string
 }) {
-	for _, x := range p.Found {
+	for _, x := range c.series {
 		all = append(all, struct {
 			catalog.Series
 			Class string
 			Title string
 			Link  string
-		}{x, "c" + strconv.Itoa(p.colour(x.Anomaly)), titleOf(x.Anomaly), p.Base + "/findings?" + url.Values{"anomaly": {x.Anomaly}}.Encode()})
+		}{x, "c" + strconv.Itoa(c.page.colour(x.Anomaly)), titleOf(x.Anomaly), c.page.Base + "/findings?" + c.query("anomaly", x.Anomaly).Encode()})
 	}
 	return all
 }
@@ -148,26 +186,20 @@ func (p *overviewPage) Moments() (all []page.Moment) {
 	return all
 }
 
-// Chart is the findings over time, as stacked bars with an axis, for wide and for narrow pages.
-func (p *overviewPage) Chart() template.HTML {
-	wide := p.chart(wideChart)
-	if wide == "" {
-		return ""
-	}
-	return `<div class="wide">` + wide + `</div><div class="narrow">` + p.chart(narrowChart) + `</div>`
+// SVG is stacked bars with an axis, for wide and for narrow pages.
+func (c chart) SVG() template.HTML {
+	return `<div class="wide">` + c.draw(wideChart) + `</div><div class="narrow">` + c.draw(narrowChart) + `</div>`
 }
 
-func (p *overviewPage) chart(width int) template.HTML {
+func (c chart) draw(width int) template.HTML {
+	p := c.page
 	most, total := 0, 0
 	var sums [Parts]int
-	for _, x := range p.Found {
+	for _, x := range c.series {
 		for i, n := range x.Counts[:min(len(x.Counts), Parts)] {
 			sums[i] += n
 			most, total = max(most, sums[i]), total+n
 		}
-	}
-	if total == 0 {
-		return ""
 	}
 	var b strings.Builder
 	text := fmt.Sprintf("%d findings from %s to %s, at most %d in one of %d parts", total, p.From.UTC().Format("2006-01-02 15:04"), p.To.UTC().Format("2006-01-02 15:04"), most, Parts)
@@ -191,9 +223,9 @@ func (p *overviewPage) chart(width int) template.HTML {
 		}
 		from := p.From.Add(time.Duration(j) * part)
 		said := finding.Counted(int64(sum), "finding", "findings") + ", " + stretch(from, from.Add(part))
-		fmt.Fprintf(&b, `<a href="%s" aria-label="%s"><title>%[2]s</title>`, template.HTMLEscapeString(listOf(p.Base, url.Values{}, "", from, from.Add(part))), said)
+		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(listOf(p.Base, c.query(), "", from, from.Add(part))), said, title(said, from, from.Add(part)))
 		top := float64(floor)
-		for _, x := range p.Found {
+		for _, x := range c.series {
 			if j >= len(x.Counts) || x.Counts[j] == 0 {
 				continue
 			}

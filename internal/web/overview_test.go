@@ -44,13 +44,13 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 34, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
-		`<a href="/findings?anomaly=G2-item">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
+		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
-		`<a href="/list?from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                                        2,
+		`<a href="/list?expected=false&amp;from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                     2,
 		`<a href="/list?ended-from=2026-11-20T18%3A03%3A00Z&amp;ended-to=2026-11-20T18%3A04%3A00Z&amp;refutes=serializable&amp;source=source-0" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
 	} {
 		if got := strings.Count(body, want); got != n {
@@ -90,6 +90,35 @@ func TestOpenByContract(t *testing.T) {
 		}
 		if !strings.Contains(body, `<rect class="open"`) || !strings.Contains(body, "serializable, 60 parts: 1 no violation found, 59 without data") {
 			t.Error("the strip does not tell such a part")
+		}
+	}
+}
+
+// What the expected level allows has a chart of its own, so that its scale hides nothing. Without findings no link leads
+// to them.
+func TestChartsApart(t *testing.T) {
+	o, _, _ := options()
+	forbidden, allowed := make([]int, Parts), make([]int, Parts)
+	forbidden[59], allowed[59] = 1, 4000
+	var found []catalog.Series
+	o.Overview = func(time.Duration, int) Overview {
+		return Overview{Found: found, From: time.Unix(0, 0), To: time.Unix(3600, 0)}
+	}
+	handler := Handler(o)
+	_, body, _ := get(handler, "/")
+	for _, dead := range []string{`href="#latest"`, `href="#inputs"`, "<svg class=\"chart"} {
+		if strings.Contains(body, dead) {
+			t.Errorf("nothing was found, and the page has %s", dead)
+		}
+	}
+	found = []catalog.Series{{Anomaly: "G2-item", Expected: true, Counts: allowed, Total: 4000}, {Anomaly: "G2-item", Counts: forbidden, Total: 1}}
+	_, body, _ = get(handler, "/")
+	for _, want := range []string{
+		">at most 1</text>", ">at most 4000</text>", `href="/findings?anomaly=G2-item&amp;expected=false"`, `href="/findings?anomaly=G2-item&amp;expected=true"`,
+		`<title data-from="1970-01-01T00:59:00Z" data-to="1970-01-01T01:00:00Z">1 finding, 1970-01-01 00:59 to 1970-01-01 01:00 UTC</title>`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in\n%s", want, body)
 		}
 	}
 }

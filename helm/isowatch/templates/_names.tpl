@@ -61,14 +61,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s://%s%s" (ternary "https" "http" (ne $root.Values.ingress.tlsSecret "")) (required "ingress.host: which host are the pages at?" $root.Values.ingress.host) (include "isowatch.path" .) -}}
 {{- end -}}
 
-{{/* A file of configuration for each pod, named for the pod. What the chart chooses stands below config and shards. */}}
+{{/* Whether pods form a group. */}}
+{{- define "isowatch.grouped" -}}
+{{- if .Values.group.name -}}
+{{- if .Values.shards -}}{{- fail "shards and group: the members of a group share the inputs of config by themselves. Leave one of the two out." -}}{{- end -}}
+{{- if not .Values.group.state -}}{{- fail "group.state: where does the group keep its state?" -}}{{- end -}}
+yes
+{{- end -}}
+{{- end -}}
+
+{{/* A file of configuration for each pod, named for the pod, or one for all pods of a group. What the chart chooses stands below config and shards. */}}
 {{- define "isowatch.files" -}}
 {{- $full := include "isowatch.fullname" . -}}
 {{- $config := .Values.config -}}
+{{- $grouped := include "isowatch.grouped" . -}}
 {{- range $i, $over := default (list (dict)) .Values.shards }}
-{{ printf "%s-%d.yaml" $full $i }}: |
+{{ if $grouped }}group.yaml{{ else }}{{ printf "%s-%d.yaml" $full $i }}{{ end }}: |
   {{- $chosen := dict -}}
+  {{- if $grouped -}}
+  {{- $_ := set $chosen "group" (dict "name" $.Values.group.name "state" $.Values.group.state "lease" $.Values.group.lease) -}}
+  {{- else -}}
   {{- with $.Values.selfTest -}}{{- $_ := set $chosen "self-test" . -}}{{- end -}}
+  {{- end -}}
   {{- if $.Values.ingress.enabled -}}{{- $_ := set $chosen "http" (dict "external-url" (include "isowatch.url" (list $ $i))) -}}{{- end -}}
   {{- mergeOverwrite $chosen (deepCopy $config) (deepCopy $over) | toYaml | nindent 2 }}
 {{- end }}

@@ -138,6 +138,11 @@ func (m *Member) Commit(unit string, term uint64, data []byte, through uint64) (
 	return begun
 }
 
+// Hand is the member's.
+func (m *Member) Hand(unit string, term uint64, to string) {
+	m.with(func(x *group.Member) { x.Hand(unit, term, to) })
+}
+
 // Yielded is the member's.
 func (m *Member) Yielded(unit string, term uint64) {
 	m.with(func(x *group.Member) { x.Yielded(unit, term) })

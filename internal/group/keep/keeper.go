@@ -3,6 +3,7 @@ package keep
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,9 @@ type Options struct {
 	Findings func(entries []isostore.Entry) (through uint64, known, urgent bool)
 	// Written is called when more findings are in the state.
 	Written func()
+	// Place is where the unit reads its input now. The state has the place of so long before: Back.
+	Place   func() json.RawMessage
+	Back    time.Duration
 	Version string
 	Log     *slog.Logger
 }
@@ -85,8 +89,32 @@ type Keeper struct {
 	basing  chan based
 	baseLog uint64 // where the log was when the copy under way began
 	rebased bool   // a new copy is to be named
+	places  []place
 	// replaced are objects that are named until the next write, and unused ones that nothing names.
 	replaced, unused []string
+}
+
+// place is where the unit read its input.
+type place struct {
+	at   time.Time
+	text json.RawMessage
+}
+
+// back is where the unit was so long ago; before, where it began.
+func (k *Keeper) back(now time.Time) json.RawMessage {
+	if k.o.Place == nil {
+		return k.record.Place
+	}
+	if n := len(k.places); n == 0 || now.Sub(k.places[n-1].at) > k.o.Back/10 {
+		k.places = append(k.places, place{now, k.o.Place()})
+	}
+	for len(k.places) > 1 && now.Sub(k.places[1].at) > k.o.Back {
+		k.places = k.places[1:]
+	}
+	if now.Sub(k.places[0].at) > k.o.Back {
+		return k.places[0].text
+	}
+	return k.record.Place
 }
 
 // based is a copy that is written.
@@ -226,6 +254,7 @@ func (k *Keeper) run(st *isostore.Store) {
 		case <-k.ctx.Done():
 		case <-k.wake:
 		case <-tick.C:
+			k.back(time.Now())
 		case <-closing:
 			last = true
 		case b := <-k.basing:
@@ -293,7 +322,7 @@ func (k *Keeper) write(st *isostore.Store) error {
 	k.urgent = false
 	k.mu.Unlock()
 	next := *k.record
-	next.Format, next.Writer = formatVersion, k.o.Version
+	next.Format, next.Writer, next.Place = formatVersion, k.o.Version, k.back(time.Now())
 	next.tail = append(next.tail[:len(next.tail):len(next.tail)], more...)
 	next.drop()
 	if len(next.tail) > k.sizes.tail {

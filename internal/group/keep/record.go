@@ -31,6 +31,9 @@ type record struct {
 	BaseEnd uint64  `json:"base_end"`
 	Pieces  []piece `json:"pieces,omitempty"`
 	Tail    uint64  `json:"tail"` // where the end begins in the log
+	// Place is where a successor that cannot read the rest may begin. Begin is where the unit began without its state.
+	Place json.RawMessage `json:"place,omitempty"`
+	Begin json.RawMessage `json:"begin,omitempty"`
 
 	tail []byte
 }
@@ -62,6 +65,32 @@ func readRecord(data []byte) (*record, error) {
 	}
 	r.tail = tail
 	return r, nil
+}
+
+// Fresh gives a state that has only the place to begin at.
+func Fresh(version string, begin json.RawMessage) ([]byte, error) {
+	r := record{Format: formatVersion, Writer: version, Place: begin, Begin: begin}
+	return r.append(nil)
+}
+
+// Begins is where the unit of this state began without its state; nil: it never did.
+func Begins(data []byte) json.RawMessage {
+	r, err := readRecord(data)
+	if err != nil {
+		return nil
+	}
+	return r.Begin
+}
+
+// Place is where a successor may begin that cannot read the rest of the state; nil: that is not known. It
+// reads records of other forms too.
+func Place(data []byte) json.RawMessage {
+	head, _, _ := bytes.Cut(data, []byte("\n"))
+	var r struct{ Place json.RawMessage }
+	if json.Unmarshal(head, &r) != nil {
+		return nil
+	}
+	return r.Place
 }
 
 // manifest is the pieces as a snapshot.

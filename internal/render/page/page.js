@@ -16,6 +16,12 @@
       const at = new Date(t.dataset.local);
       if (!isNaN(at) && at.getTimezoneOffset() !== 0) t.textContent = `      = ${localOf(at).brief} local`;
     }
+    for (const t of root.querySelectorAll("title[data-from]")) { // the tip of a stretch of time
+      const from = new Date(t.dataset.from), to = new Date(t.dataset.to);
+      if (isNaN(from) || isNaN(to) || from.getTimezoneOffset() === 0) continue;
+      t.textContent += `\n${localOf(from).full.slice(0, -7)} to ${localOf(to).full.slice(0, -7)} local time`;
+      t.removeAttribute("data-from");
+    }
     for (const t of root.querySelectorAll("time[datetime]:not([title])")) {
       const at = new Date(t.getAttribute("datetime"));
       if (isNaN(at)) continue;
@@ -198,7 +204,11 @@
     events = new EventSource(main.dataset.events);
     events.addEventListener("change", renew);
     events.addEventListener("open", () => { live = "live"; tell(); renew(); });
-    events.addEventListener("error", () => { live = "not connected"; tell(); });
+    events.addEventListener("error", () => setTimeout(() => { // it connects again by itself, mostly at once
+      if (!events || events.readyState === EventSource.OPEN) return;
+      live = "not connected";
+      tell();
+    }, 2000));
   };
   document.addEventListener("visibilitychange", follow);
   follow();

@@ -173,7 +173,7 @@ func (b *browser) walk(s *service, f found) {
 	within(t, 10*time.Second, "the filter is not in the address", func() bool {
 		return strings.Contains(value[string](b, `location.search`), "anomaly=lost-update")
 	})
-	if others := value[int](b, `[...document.querySelectorAll("article .anomaly")].filter((e) => e.textContent !== "lost-update").length`); others > 0 {
+	if others := value[int](b, `[...document.querySelectorAll("article .anomaly")].filter((e) => e.textContent !== "(lost-update)").length`); others > 0 {
 		t.Errorf("%d findings of other anomalies are listed", others)
 	}
 	b.do("the finding", chromedp.Click(`a[href$="/findings/`+f.ID+`"]`), chromedp.WaitReady("figure.graph svg"),

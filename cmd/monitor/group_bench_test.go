@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/group"
+)
+
+// TestGroupMoves measures how long a unit takes to come to another member, for make bench-group. ISOWATCH_GROUP_SIZES has numbers of
+// transactions in the window. Without it nothing is measured.
+func TestGroupMoves(t *testing.T) {
+	sizes := os.Getenv("ISOWATCH_GROUP_SIZES")
+	if sizes == "" {
+		t.Skip("run make bench-group")
+	}
+	for text := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []string{"file", "nats", "s3"} {
+			t.Run(fmt.Sprintf("%s transactions over %s", text, state), func(t *testing.T) { measureMoves(t, n, state) })
+		}
+	}
+}
+
+func measureMoves(t *testing.T, n int, state string) {
+	r := newGroupRun(t, nil, "nats", state)
+	r.flags = []string{"--window", "1h", "--live-cap", "2000000"}
+	r.start(t, "a")
+	for _, m := range plantedMessages(t, n, 0) {
+		if err := r.input.publish(t.Context(), 0, placed(m, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.awaitUnit(t, func(u unitShown) bool { return u.Lag != nil && *u.Lag == 0 && u.Sources != nil && *u.Sources == 1 })
+	r.start(t, "b")
+	a, b := r.members[0], r.members[1]
+	time.Sleep(3 * groupLease)
+	handed := r.timeOfMove(t, a, b, syscall.SIGTERM)
+	written := r.stateBytes(t)
+	if err := a.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	a.start(t)
+	time.Sleep(3 * groupLease)
+	killed := r.timeOfMove(t, b, a, syscall.SIGKILL)
+	t.Logf("state %.1f MB, %.0f bytes a transaction; another member watches %.2f s after SIGTERM, and %.2f s after SIGKILL with a lease of %v",
+		float64(written)/1e6, float64(written)/float64(n), handed.Seconds(), killed.Seconds(), groupLease)
+}
+
+// unitShown is a line of monitor group.
+type unitShown struct {
+	Unit, Owner string
+	Lag         *int64 `json:"lag_records"`
+	Sources     *int
+}
+
+func (r *groupRun) awaitUnit(t *testing.T, ok func(unitShown) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		out, _ := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl") // the next look is soon
+		for line := range bytes.Lines(out) {
+			var u unitShown
+			if json.Unmarshal(line, &u) == nil && strings.HasSuffix(u.Unit, "0") && ok(u) {
+				return
+			}
+		}
+	}
+	t.Fatal("the unit does not come so far")
+}
+
+// timeOfMove signals one member, and waits until the other one watches the unit with the records. It takes no time if it
+// does so already.
+func (r *groupRun) timeOfMove(t *testing.T, from, to *groupMember, s syscall.Signal) time.Duration {
+	t.Helper()
+	watched := func() int { return strings.Count(to.log.String(), `msg="watches the unit" unit=nats:G:g.0`) }
+	lines := strings.Split(from.log.String(), "\n")
+	for _, line := range lines {
+		if strings.Contains(line, `msg="hands the unit over" unit=nats:G:g.0`) {
+			t.Fatalf("%s does not have the unit", from.name)
+		}
+	}
+	before, began := watched(), time.Now()
+	from.signal(t, s)
+	for deadline := time.Now().Add(5 * time.Minute); watched() == before; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the unit does not move")
+		}
+	}
+	return time.Since(began)
+}
+
+// stateBytes is the size of the state of the unit with the records.
+func (r *groupRun) stateBytes(t *testing.T) (n int) {
+	t.Helper()
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + r.state.address, "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	s, err := app.OpenGroup(t.Context(), r.state.url(r.state.address), "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	v, err := s.Get(t.Context(), group.StateKey("nats:G:g.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := group.StateOf(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head struct {
+		Base   struct{ Bytes int }
+		Pieces []struct{ Bytes int }
+	}
+	text, _, _ := bytes.Cut(data, []byte("\n"))
+	if err := json.Unmarshal(text, &head); err != nil {
+		t.Fatal(err)
+	}
+	n = len(data) + head.Base.Bytes
+	for _, p := range head.Pieces {
+		n += p.Bytes
+	}
+	return n
+}

@@ -1,0 +1,295 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/kafka"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/group"
+	"github.com/isowatch/isowatch/internal/group/keep"
+	groupstore "github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/store"
+)
+
+// helpPrefix is before the keys of records that ask for a member that can read the state of a unit.
+const helpPrefix = "unreadable/"
+
+// helpWanted is such a record.
+type helpWanted struct {
+	Unit  string   `json:"unit"`
+	Tried []string `json:"tried"` // lives that could not read it
+	By    string   `json:"by,omitempty"`
+	Why   string   `json:"why"`
+}
+
+// unreadable says whether err is of a state that is damaged, or of a layout or of settings that this member does not know.
+func unreadable(err error) bool {
+	return slices.ContainsFunc([]error{
+		groupstore.ErrDamaged, keep.ErrFormat, group.ErrNotFound, store.ErrFormat, store.ErrDamaged, engine.ErrSettings, engine.ErrFault,
+	}, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// salvage is called with a state that this member cannot read. It leaves the unit to a member that can. If there is none within two
+// leases, the unit begins without it. It gives the state to go on from.
+func (u *unit) salvage(data []byte, why error) (next []byte, err error) {
+	lease := u.g.config.Group.Lease
+	u.log.Error("the state of the unit cannot be read here: another member takes it if it can", "err", why)
+	for end := time.Now().Add(2 * lease); time.Now().Before(end) && !u.ends(); u.pause(lease / 4) {
+		by, err := u.askForHelp(why)
+		if err != nil {
+			u.log.Warn("no member can be asked to read the state", "err", err)
+		}
+		if by != "" {
+			u.log.Info("hands the unit to a member that can read its state", "to", group.IDOf(by))
+			u.g.member.Hand(u.name, u.term, by)
+		}
+	}
+	if u.ends() {
+		return data, errUnitEnded
+	}
+	return u.beginAnew(keep.Place(data), why)
+}
+
+// pause waits, unless the unit ends.
+func (u *unit) pause(d time.Duration) {
+	select {
+	case <-u.stopping:
+	case <-time.After(d):
+	}
+}
+
+func (u *unit) helpKey() string { return helpPrefix + unitID(u.name) }
+
+// askForHelp notes that this life cannot read the state. It gives the life that can, once one has said that it can.
+func (u *unit) askForHelp(why error) (by string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), u.g.config.Group.Lease)
+	defer cancel()
+	v, err := u.g.store.Get(ctx, u.helpKey())
+	missing := errors.Is(err, group.ErrNotFound)
+	if err != nil && !missing {
+		return "", err
+	}
+	x := helpWanted{Unit: u.name}
+	if !missing {
+		if err := json.Unmarshal(v.Data, &x); err != nil {
+			return "", err
+		}
+	}
+	if x.By != "" && x.By != u.life && slices.Contains(x.Tried, u.life) {
+		return x.By, nil
+	}
+	if slices.Contains(x.Tried, u.life) && x.By == "" {
+		return "", nil
+	}
+	x.Tried, x.By, x.Why = append(x.Tried, u.life), "", why.Error()
+	text, err := json.Marshal(x)
+	if err == nil && missing {
+		_, err = u.g.store.Create(ctx, u.helpKey(), text)
+	} else if err == nil {
+		_, err = u.g.store.Update(ctx, u.helpKey(), text, v.Version)
+	}
+	return "", err
+}
+
+// readsWell removes the note that a member could not read the state.
+func (u *unit) readsWell() {
+	ctx, cancel := context.WithTimeout(context.Background(), u.g.config.Group.Lease)
+	defer cancel()
+	if v, err := u.g.store.Get(ctx, u.helpKey()); err == nil {
+		_ = u.g.store.Delete(ctx, u.helpKey(), v.Version) // else it names lives that are over some day
+	}
+}
+
+// help looks whether this member can read what others cannot.
+func (g *Group) help(ctx context.Context) error {
+	all, err := g.store.List(ctx, helpPrefix)
+	if err != nil {
+		return err
+	}
+	me := g.member.Name()
+	var faults []error
+	for _, v := range all {
+		var x helpWanted
+		if err := json.Unmarshal(v.Data, &x); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if x.By != "" || slices.Contains(x.Tried, me) || g.cannot[me+string(v.Version)] {
+			continue
+		}
+		if err := g.tryToRead(ctx, x.Unit); err != nil {
+			g.cannot[me+string(v.Version)] = true
+			continue
+		}
+		x.By = me
+		text, err := json.Marshal(x)
+		if err == nil {
+			_, err = g.store.Update(ctx, v.Key, text, v.Version)
+		}
+		if !errors.Is(err, group.ErrConflict) { // else another one was faster
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// tryToRead fills a store of its own with the state.
+func (g *Group) tryToRead(ctx context.Context, name string) error {
+	v, err := g.store.Get(ctx, group.StateKey(name))
+	if err != nil {
+		return err
+	}
+	data, err := group.StateOf(v)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(g.dir, "try-"+unitID(name))
+	defer os.RemoveAll(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	st, err := store.OpenContext(ctx, dir, store.Options{Logger: g.log})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if err := keep.Restore(ctx, g.store, data, st); err != nil {
+		return err
+	}
+	return engine.Readable(st)
+}
+
+// beginning is where a unit begins that has lost its state.
+type beginning struct {
+	Cursors map[string]ingest.Cursor `json:"cursors,omitempty"` // by partition; none: what the broker still has
+	Reason  string                   `json:"reason,omitempty"`
+}
+
+// beginAnew writes a state that begins at the place, or at what the broker has if there is none.
+func (u *unit) beginAnew(place json.RawMessage, why error) ([]byte, error) {
+	var b beginning
+	if len(place) > 0 {
+		if err := json.Unmarshal(place, &b); err != nil {
+			b = beginning{}
+		}
+	}
+	b.Reason = fmt.Sprintf("the state of the unit is lost (%v): what came before is not known", why)
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	data, err := keep.Fresh(BuildInfo()[0], text)
+	if err != nil {
+		return nil, err
+	}
+	u.log.Error("the unit begins without its state", "partitions", len(b.Cursors), "err", why)
+	for !u.ends() {
+		select {
+		case <-u.rewritten: // of a write before
+		default:
+		}
+		if u.g.member.Commit(u.name, u.term, data, 0) {
+			select {
+			case <-u.rewritten:
+				u.readsWell()
+				return data, nil
+			case <-u.stopping:
+			}
+		}
+		u.pause(u.g.config.Group.Lease / 10)
+	}
+	return data, errUnitEnded
+}
+
+// place says where the unit reads its inputs.
+func (u *unit) place() json.RawMessage {
+	u.mu.Lock()
+	a := u.app
+	u.mu.Unlock()
+	if a == nil || a.engine == nil {
+		return nil
+	}
+	b := beginning{Cursors: map[string]ingest.Cursor{}}
+	for _, c := range a.Status().Cursors {
+		b.Cursors[c.Partition] = ingest.Cursor{Next: c.Next, Identity: c.Identity}
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// backBy is how far the place in the state lies behind: one window, and what a record may take to come.
+func backBy(c *config.Service) time.Duration {
+	most := time.Duration(0)
+	for _, name := range append(c.SourceNames(), config.DefaultSource) {
+		w := c.WatchOf(name)
+		most = max(most, w.Window.Duration+w.Lateness+w.MaxTransaction)
+	}
+	return most
+}
+
+// fresh is an input of a unit that begins without its state.
+type fresh struct {
+	ingest.Source
+	beginning
+	first string // a loss without a place is told for this partition
+}
+
+// beginsAnew wraps the input of a unit that has lost its state.
+func (u *unit) beginsAnew(source ingest.Source, in *config.PlacedInput) ingest.Source {
+	text := u.begin
+	if text == nil {
+		return source
+	}
+	x := fresh{Source: source}
+	if json.Unmarshal(text, &x.beginning) != nil {
+		return source
+	}
+	switch {
+	case in.Kafka != nil && in.Kafka.Partition != nil:
+		x.first = kafka.PartitionName(in.Kafka.Topics[0], *in.Kafka.Partition)
+	case in.Kafka != nil:
+		x.first = kafka.PartitionName(in.Kafka.Topics[0], 0)
+	default:
+		x.first = in.Names()[0]
+	}
+	return x
+}
+
+// Run implements [ingest.Source]. A cursor of the engine counts more than the beginning.
+func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
+	if from == nil {
+		from = map[string]ingest.Cursor{}
+	}
+	var chunks []ingest.Chunk
+	for _, name := range slices.Sorted(maps.Keys(s.Cursors)) {
+		if _, ok := from[name]; ok || s.Cursors[name].Next < 0 {
+			continue
+		}
+		from[name] = s.Cursors[name]
+		chunks = append(chunks, ingest.Chunk{Partition: name, Cursor: s.Cursors[name], Gaps: []ingest.Gap{{From: 0, To: s.Cursors[name].Next, Reason: s.Reason}}})
+	}
+	if len(from) == 0 {
+		chunks = append(chunks, ingest.Chunk{Partition: s.first, Cursor: ingest.Cursor{Next: -1}, Gaps: []ingest.Gap{{Reason: s.Reason}}})
+	}
+	for _, c := range chunks {
+		select {
+		case out <- c:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return s.Source.Run(ctx, from, out)
+}
