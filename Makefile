@@ -129,7 +129,7 @@ mutants:
 
 # Changes of the rules, MUTANTS of them chosen by SEED (all: MUTANTS=all MUTATE_TIME=), which some
 # test of the package, scenario or random history must notice. None is begun after MUTATE_TIME.
-# MUTATE_IN="infer window" is those packages only, MUTANT="retire.go frozen" those with this in
+# MUTATE_IN="internal/infer window" is those packages only, MUTANT="retire.go frozen" those with this in
 # their names. docs/testing.md
 mutate:
 	ISOWATCH_MUTANTS=$(MUTANTS) ISOWATCH_MUTANTS_SEED=$(SEED) ISOWATCH_MUTANTS_TIME=$(MUTATE_TIME) ISOWATCH_MUTANTS_IN="$(MUTATE_IN)" \

@@ -19,7 +19,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert internal/render/words internal/render/page config docs event finding history internal/app internal/engine internal/render/picture internal/whole isolation probe probe/publisher probe/target window
+cmd/monitor           : alert internal/render/words internal/render/page internal/config docs event finding history internal/app internal/engine internal/render/picture internal/whole internal/isolation probe probe/publisher probe/target window
 alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
@@ -31,9 +31,9 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
-check                 : internal/render/words config event finding internal/whole isolation window
-config                : internal/pattern isolation
-docs                  : isolation
+check                 : internal/render/words internal/config event finding internal/whole internal/isolation window
+internal/config       : internal/pattern internal/isolation
+docs                  : internal/isolation
 event                 : event/record
 event/record          :
 examples/shop         : capture capture/pgx capture/rows
@@ -41,7 +41,7 @@ examples/shop/before  :
 finding               : event
 incremental           : internal/flat
 history               : event
-infer                 : event finding internal/flat internal/invariants internal/pattern
+internal/infer        : event finding internal/flat internal/invariants internal/pattern
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
 ingest/nats           : ingest internal/broker/nats
@@ -54,7 +54,7 @@ internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
 internal/catalog      : finding internal/pattern
-internal/engine       : alert event finding infer ingest internal/flat isolation store window
+internal/engine       : alert event finding internal/infer ingest internal/flat internal/isolation store window
 internal/flat         :
 internal/group        :
 internal/group/drive  : internal/group internal/group/store
@@ -73,7 +73,7 @@ internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/render/page  : event finding internal/render/picture internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
-internal/render/scene : event finding internal/render/words isolation
+internal/render/scene : event finding internal/render/words internal/isolation
 internal/probelive    : *
 internal/prose        :
 internal/recorded     : *
@@ -85,12 +85,12 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding
-internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
-internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
+internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
-isolation             : event finding incremental internal/external
-linear                :
+internal/isolation    : event finding incremental internal/external
+internal/linear       :
 probe                 : event
 probe/child           : event probe
 probe/epoch           : probe
@@ -100,12 +100,12 @@ probe/publisher       : internal/broker/kafka internal/broker/nats
 probe/sqlite          : event probe probe/epoch
 probe/sim             : event internal/workload probe
 probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
-registers             : event isolation saturation
-saturation            : internal/flat
-solve                 :
+internal/registers    : event internal/isolation internal/saturation
+internal/saturation   : internal/flat
+internal/solve        :
 store                 :
-trial                 : event
-window                : docs event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve trial
+internal/trial        : event
+window                : docs event finding incremental internal/infer internal/flat internal/invariants internal/pattern internal/verify internal/isolation internal/linear internal/saturation internal/solve internal/trial
 `
 
 // testOnly packages are imported by tests and by each other only.
@@ -115,7 +115,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/group", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "internal/infer", "internal/catalog", "internal/external", "internal/flat", "internal/group", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "internal/isolation", "internal/linear", "internal/registers", "internal/saturation", "internal/solve", "internal/trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -136,9 +136,9 @@ github.com/prometheus/client_model     : internal/app
 github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
-go.yaml.in/yaml/v3                     : config
+go.yaml.in/yaml/v3                     : internal/config
 golang.org/x/sync                      : internal/app
-github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail isolation store window
+github.com/zeebo/xxh3                  : event internal/infer ingest/kafka ingest/tail internal/isolation store window
 modernc.org/sqlite                     : probe/sqlite
 `
 

@@ -42,7 +42,7 @@ func TestStateHasOneOwner(t *testing.T) {
 // TestFieldWrites: the rule sees each way to write a field, and lets reading be.
 func TestFieldWrites(t *testing.T) {
 	const text = `package window
-import other "` + module + `/infer"
+import other "` + module + `/internal/infer"
 type machine struct { infer *other.State; list []other.Edge; kept other.Counters }
 func (m *machine) wrong() {
 	m.infer.Counters.Gaps += 1

@@ -13,12 +13,14 @@ import (
 var promised = []string{"capture", "check", "event", "finding", "history", "probe"}
 
 // parts are the packages of the monitor that stand beside them, as users know them by name.
-var parts = []string{"alert", "incremental", "ingest", "store", "window"}
+var parts = []string{"alert", "docs", "incremental", "ingest", "store", "window"}
 
 // TestPublic: what is promised has an example, and each part of the monitor says that it promises nothing.
+// All other packages are under internal/.
 func TestPublic(t *testing.T) {
-	examples, disclaimed := map[string]bool{}, map[string]bool{}
+	packages, examples, disclaimed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	err := eachFile(func(dir, name string, _ int, f *ast.File) {
+		packages[dir] = true
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if ok && strings.HasSuffix(name, "_test.go") && strings.HasPrefix(fn.Name.Name, "Example") {
@@ -40,6 +42,13 @@ func TestPublic(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for dir := range packages {
+		switch top, _, _ := strings.Cut(dir, "/"); {
+		case slices.Contains([]string{".", "cmd", "deploy", "examples", "internal"}, top):
+		case !slices.Contains(promised, top) && !slices.Contains(parts, top):
+			t.Errorf("%s is neither promised nor a part that users know by name: it belongs into internal/", dir)
+		}
 	}
 	for _, dir := range promised {
 		if !examples[dir] {

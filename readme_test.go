@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 )

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/check"
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // recordsOf are the records of a history in the order in which it is read, and what its

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Advice is a finding's text for a person who has to act on it. It is empty for an anomaly that

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // causes are the entries that are possible here, and the expected level's stance on the

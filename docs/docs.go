@@ -1,6 +1,9 @@
 // Package docs holds the pages that the program can show. There is one for each kind of finding
 // (anomalies), and one for other names of anomalies (phenomena.md). Others are the forms of
 // anomalies (session-order.md, real-time.md), and the promise of each level (levels.md).
+//
+// The package is a part of the monitor. It promises nothing to importers: names and behaviour change
+// without notice.
 package docs
 
 import (

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Expected is the expectation of the database that a finding is about. The zero value: nothing

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // form is a variant of an anomaly: its cycle has session order or real time on it.

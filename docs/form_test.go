@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // ofStatements are words of causes and steps that explain an anomaly within one transaction. None of

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Each level has a section of levels.md, and the arrows there are the order of the levels.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // steps are the entries that are to be taken here.

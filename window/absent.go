@@ -7,9 +7,9 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/trial"
 )
 
 // An empty read is of the initial state or of a delete. It should be of the state that the last

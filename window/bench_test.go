@@ -9,9 +9,9 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // feed is an endless generated stream, decoded batch by batch as the engine would:

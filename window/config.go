@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Contract is the declaration of a source's operator about its capture. It decides what the

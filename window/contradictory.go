@@ -8,9 +8,9 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/pattern"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A client that uses ids again contradicts itself with each of its records. That is one finding for

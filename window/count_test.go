@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // countedBatches of feedBatch transactions are stepped by BenchmarkCounted.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Counters are decided at the end of a whole history. A read is refuted when no set of

@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/verify"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // telling names the views whose refusal of an edge open findings tell.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Decided says of how many reads it is known which version they saw, and where that has its

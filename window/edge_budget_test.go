@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // TestEdgeBudget: 600 transactions find nothing under x, and then 600 write x blindly. So there are

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/zeebo/xxh3"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // publish gives a new finding its identity and hands it out. An open finding of the same

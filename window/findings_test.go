@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // What R missed refutes serializable with W1, whose append W2 did not see, and a level in real

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // TestOneOrder: while a valid stream runs, with outcomes that are not known, one order

@@ -6,7 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // deletedSince takes back conclusions from empty reads of a key where the deleter may have come

@@ -2,8 +2,8 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // fractured looks for a worse anomaly than a lost update: one of the two also read from the

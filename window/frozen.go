@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // With a window, the frozen order of a view is the order of the writers that nobody saw in

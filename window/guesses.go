@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/solve"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/solve"
 )
 
 // guessBudget bounds the search under a guess: a right guess leaves little to search.

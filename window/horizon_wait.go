@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // An edge that has no place rests on reads, as a violation does. A delete that is on its way,

@@ -2,8 +2,8 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/trial"
 )
 
 // Most databases take effect in the order of time, also where only weaker levels are asked about. An

@@ -2,8 +2,8 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // question asks for the verdict on a level: in the pane, or with nil over all that was seen.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/internal/flat"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // layoutNumber is the number of the layout that AppendState writes. oldestLayout is the first

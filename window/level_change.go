@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // The watched levels can change between two steps (docs/proofs.md, section 8, Levels that begin

@@ -9,9 +9,9 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/linear"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/linear"
 )
 
 // Linearizability is about keys one by one: what a transaction did to the key is one
@@ -19,7 +19,7 @@ import (
 // for.
 //
 // Where writers say what they replaced, a contradiction is found when the records come
-// (infer/linear.go; MTC, algorithm 2). At the end of a whole history every key is
+// (internal/infer/linear.go; MTC, algorithm 2). At the end of a whole history every key is
 // decided, those with other operations by a search (package linear).
 
 var linearizable = isolation.Level{Special: isolation.Linearizable}

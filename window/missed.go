@@ -8,9 +8,9 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/pattern"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A publisher that drops a record now and then leaves a gap in the numbers of a session each

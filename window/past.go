@@ -5,8 +5,8 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // pastStep is one step of a past, by numbers.

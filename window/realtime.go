@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/solve"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/solve"
 )
 
 // timePlace gives the place of transaction n its bounds in real time: all of it happened

@@ -3,7 +3,7 @@ package window
 import (
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // reasonKind says where a reason for "unknown" comes from.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // A level that only the contract leaves unknown is told from one that something else leaves so.

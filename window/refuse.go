@@ -2,7 +2,7 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // refused reports a record whose id was seen before. It has other content, or comes too late: the

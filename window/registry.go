@@ -5,8 +5,8 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/pattern"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // openFinding is a finding whose members have not all settled: it can still be

@@ -4,8 +4,8 @@ import (
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // The machine's rooms, lowest first. Each has its own fields and methods. It may use the rooms

@@ -7,10 +7,10 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // saturated derives the orders that monotonic atomic view, read atomic and causal consistency

@@ -2,8 +2,8 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // wrongRead is a version that a transaction read, and where it was told that the read is wrong.

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // missedRetired reports a read of a version that a retired transaction overwrote. Nobody can tell any

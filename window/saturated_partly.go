@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // Orders differ, so a writer can have left one and live on in another. Say T2 has. T3, which

@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/flat"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // timed keeps real time in the pasts of transactions, for strong-read-atomic and strong-causal.

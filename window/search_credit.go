@@ -2,7 +2,7 @@ package window
 
 import (
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Searches for the clearest cycle share a credit. One search is bounded. But thousands of cycles

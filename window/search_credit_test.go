@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // TestSearchCredit: transactions in a ring of anti-dependencies, each of which reads what the

@@ -3,9 +3,9 @@ package window
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/solve"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/solve"
 )
 
 // A level that is violated can be violated several times. A violation's core may have writers

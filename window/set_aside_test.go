@@ -3,7 +3,7 @@ package window
 import (
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // TestLeftOut: T7 saw two versions of x, which is one violation; what the order of their

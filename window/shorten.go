@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // The cycle that closes is often longer than needed. Steps of one session in a row are one

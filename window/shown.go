@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Where deletes go unseen, somebody may have deleted a list whose elements a reader missed. Such

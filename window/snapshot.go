@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/flat"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // head is the part of a machine that is small: written as JSON.

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/trial"
 )
 
 // In a stream an order in time is followed from the first record on (trial.Follower), where the contract says

@@ -3,8 +3,8 @@ package window
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/trial"
 )
 
 // Why no order in time is followed. The texts are saved with the state.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // TestUpcomings: in any order of arrival they stand in their order, and so they come back.

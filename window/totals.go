@@ -9,7 +9,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // TotalsOff says why totals of counters that are read together are not compared: a check of

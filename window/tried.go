@@ -6,10 +6,10 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/trial"
 	"github.com/isowatch/isowatch/internal/verify"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
 )
 
 // Some reads give no dependency, such as one that found nothing of a deleted key, or one of a

@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // An edge may rest on the order in which transactions met a key (sequential-keys,
-// linearizable-keys; infer/partial.go). Its evidence is the two transactions, one after the
+// linearizable-keys; internal/infer/partial.go). Its evidence is the two transactions, one after the
 // other.
 
 // shownByVisits adds to the edge who shows that the version of e comes after what

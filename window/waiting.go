@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // A finding leaves when it is due: no record that may still be on its way can take its evidence
@@ -23,7 +23,7 @@ import (
 //   - the order of a list, where clients append again: when the watermark has passed its last
 //     member. An element of the pattern was appended twice, or isolation.AppendedAgain
 //   - an element whose append has an unknown outcome, since it may be appended again: as
-//     the next one. So is a list that may be deleted between (isolation/lists.go)
+//     the next one. So is a list that may be deleted between (internal/isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction
 //     that began before has ended by then, and its record has come.
 //

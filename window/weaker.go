@@ -8,8 +8,8 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/pattern"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A transaction that asked for less than the source is expected to give gets that. No anomaly

@@ -5,7 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // pastFor names a past: where it begins, whose it is, and the views.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // serial is a serial history of 1,200 transactions by 4 sessions over 20 keys. The read of one

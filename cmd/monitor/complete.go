@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // completeValues has the shell complete the values of flags that have a known set of them.

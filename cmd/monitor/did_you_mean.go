@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // meantFlag adds the nearest flag of the command to an error about one that it does not have.

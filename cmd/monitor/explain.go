@@ -10,8 +10,8 @@ import (
 
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/words"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 func explainCommand(t *terminal) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/words"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the pictures of docs/anomalies")

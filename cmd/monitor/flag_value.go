@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // The types of flags with a syntax of their own, as pflag.Value.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 func groupCommand(t *terminal) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // passwordVariable holds a Kafka password; there is no such flag, since other

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 func TestMemoryOf(t *testing.T) {

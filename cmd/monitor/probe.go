@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/window"
 )

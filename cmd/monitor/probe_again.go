@@ -8,8 +8,8 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/window"
 )

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // errUnheard: the anomaly was published, and the service does not tell it.

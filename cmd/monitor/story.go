@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 )

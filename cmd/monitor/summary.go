@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // summary is a table at the end of an answer: the first row names the columns.

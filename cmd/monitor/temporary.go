@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 const (

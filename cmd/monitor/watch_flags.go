@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 const showValuesUsage = "findings show values; false: hashes in place of them, also in reports"

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/publisher"
 	"github.com/isowatch/isowatch/probe/target"

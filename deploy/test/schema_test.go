@@ -82,7 +82,7 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	var full map[string]any
-	if err := yaml.Unmarshal(mustRead(t, "../../config/testdata/full.yaml"), &full); err != nil {
+	if err := yaml.Unmarshal(mustRead(t, "../../internal/config/testdata/full.yaml"), &full); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := render(t, map[string]any{"config": full}); err != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/isowatch/isowatch/check"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 const (

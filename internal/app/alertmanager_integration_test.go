@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // alertmanager is a real one, running or not.

@@ -20,9 +20,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest/stdin"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/internal/whole"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 

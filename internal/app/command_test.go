@@ -3,7 +3,7 @@ package app
 import (
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // A finding names no replay where an input may hold its records and cannot be read again: standard

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // spaceCheckEvery is how often the disk is looked at, beside the look before each commit.

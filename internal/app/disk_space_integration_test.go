@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/store"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/isowatch/isowatch/config"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/drive"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest/kafka"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // offsetsEvery is the time between two commits of positions.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest/kafka"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // followPartitions makes a unit of each partition of the topics that are divided so. It looks for new ones as an input does.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"

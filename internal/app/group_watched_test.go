@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/drive"
 	"github.com/isowatch/isowatch/internal/group/store/file"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // A source that hides values has hashes in sinks, on pages and in the API; its owner finds the

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/web"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // incident tells an event of the monitor. The pages show it beside transactions of its time.

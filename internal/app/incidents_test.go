@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // watching is a service over a folder that follows a file in it, at a time of its own.

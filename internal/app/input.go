@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/kafka"
 	"github.com/isowatch/isowatch/ingest/nats"
@@ -22,6 +21,7 @@ import (
 	"github.com/isowatch/isowatch/ingest/tail"
 	brokerkafka "github.com/isowatch/isowatch/internal/broker/kafka"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // chunksAhead is how many chunks an input reads ahead of the engine: with the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // Sinks of the configuration get the address of a finding's page; the caller's get it where it is

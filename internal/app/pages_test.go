@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // Pages that are open to everybody on the machine answer no other name than the

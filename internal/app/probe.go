@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/target"
 )

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // probesFile is the file in the data folder with each probe's database and expected level, by source.

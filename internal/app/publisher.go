@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/probe/publisher"
 )
 

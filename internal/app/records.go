@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/window"
 )

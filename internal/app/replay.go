@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
@@ -18,6 +17,7 @@ import (
 	"github.com/isowatch/isowatch/ingest/nats"
 	"github.com/isowatch/isowatch/ingest/tail"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )

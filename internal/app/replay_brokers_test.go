@@ -8,10 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )

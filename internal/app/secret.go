@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // readSecret is the text that s names, without the line end that editors add; nil

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // What the self-test plants is found, by all the way that input takes, and nobody else is

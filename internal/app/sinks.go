@@ -13,7 +13,7 @@ import (
 	"github.com/isowatch/isowatch/alert"
 	alertkafka "github.com/isowatch/isowatch/alert/kafka"
 	alertnats "github.com/isowatch/isowatch/alert/nats"
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // madeSink is a sink of the configuration, with what closes it; nil: nothing does.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 func sinkOf(change func(*config.Sink)) config.Sink {

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 func read(t *testing.T, url string) string {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // secure is l with TLS, where h asks for it.

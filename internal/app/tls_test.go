@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // writePair makes a certificate that signs itself, for servers at 127.0.0.1 and for

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/window"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // upgraded is the service whose data folders are kept as testdata.

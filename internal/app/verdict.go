@@ -2,8 +2,8 @@ package app
 
 import (
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 func TestOutcome(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 func levels(t *testing.T, names string) []isolation.Level {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/store"
 )

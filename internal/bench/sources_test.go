@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // BenchmarkSources splits one stream over 1, 64, 250 and 1,000 sources: the rate and the

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )

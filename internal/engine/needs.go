@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )

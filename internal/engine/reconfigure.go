@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

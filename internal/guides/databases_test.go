@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // here are the products that have a section in docs/databases.md.

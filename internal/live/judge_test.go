@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // deliverySlack is how long after the time that is given for others to come an alert may

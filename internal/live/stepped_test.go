@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/probe"
 )
 

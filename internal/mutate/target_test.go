@@ -13,11 +13,11 @@ import (
 
 // rooms are the packages whose rules are mutated.
 var rooms = []Room{
-	{Pattern: "./infer", Without: []string{"warm.go", "arena.go", "compact.go", "access.go checkKeys", "access.go Sizes"}, Own: []string{"-test.short"}},
+	{Pattern: "./internal/infer", Without: []string{"warm.go", "arena.go", "compact.go", "access.go checkKeys", "access.go Sizes"}, Own: []string{"-test.short"}},
 	{Pattern: "./incremental", Without: []string{"warm.go", "check.go", "state.go Bytes"}, Own: []string{"-test.short"}},
 	{Pattern: "./internal/verify", Own: []string{"-test.skip", "^TestMutants$"}},
 	{Pattern: "./internal/external"},
-	{Pattern: "./isolation", Without: []string{
+	{Pattern: "./internal/isolation", Without: []string{
 		"explain.go", "explain_choice.go", "explain_kinds.go", "headline.go", "headline_names.go", "product.go", "argument.go",
 		"shown.go", "report.go", "other_names.go", "offer.go", "every_title.go", "meaning.go", "setting.go", "history.go", "counter.go",
 	}},
@@ -29,8 +29,8 @@ var rooms = []Room{
 var judges = []Judge{
 	{Name: "scenarios", Package: "./internal/simtest", Args: []string{"-test.short", "-test.run", "^TestScenarios$"}},
 	{Name: "random", Package: "./internal/simtest", Env: []string{"ISOWATCH_SIM=200"}, Args: []string{
-		"-test.short", "-test.run", "^(TestKinds|TestMixed|TestRows|TestBlindWrites|TestRepeatedInWindows|TestRepeatedValues|TestWindowed|TestDelays|TestMixedLevels|" +
-			"TestChangedWitnesses|TestForcedInTimeWindowed|TestForcedWhole|TestWholeHistories|TestStreamVerdicts|TestDeletesInWindows|TestLevelsChange)$",
+		"-test.short", "-test.run", "^(TestKinds|TestMixed|TestRows|TestBlindWrites|TestDuplicateValuesInWindows|TestDuplicateValues|TestWindowed|TestDelays|TestMixedLevels|" +
+			"TestChangedWitnesses|TestSaturatedInTimeWindowed|TestSaturatedWhole|TestWholeHistories|TestStreamVerdicts|TestDeletesInWindows|TestLevelsChange)$",
 	}},
 }
 

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/klauspost/compress/zstd"
 )

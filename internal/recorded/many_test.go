@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 	"github.com/klauspost/compress/zstd"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // weak is a recorded stream of a database that gives less than serializability. before is how

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

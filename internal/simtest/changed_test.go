@@ -8,11 +8,11 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/internal/witnesses"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // TestChangedWitnesses changes one thing in each witness that the machine made, and asks the

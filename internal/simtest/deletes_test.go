@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

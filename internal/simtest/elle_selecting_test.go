@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

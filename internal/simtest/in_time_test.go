@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/trial"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/trial"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // TestNamed: the edges that a finding prints give it its name, by forced orders and by choices.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

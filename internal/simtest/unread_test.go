@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )

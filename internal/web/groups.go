@@ -13,9 +13,9 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/render/words"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Groups is where groups of findings come from.

@@ -19,10 +19,10 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/scene"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // pageLimit is small: each finding on the list comes with its picture.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Query says which findings are wanted. Empty fields do not restrict.

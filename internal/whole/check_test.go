@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 

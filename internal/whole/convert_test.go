@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // randomHistory is a small history with anomalies, aborted and unknown transactions:

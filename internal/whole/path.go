@@ -4,12 +4,12 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/registers"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/registers"
 	"github.com/isowatch/isowatch/window"
 )
 

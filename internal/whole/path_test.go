@@ -13,10 +13,10 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/registers"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/registers"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // blindSkew has blind writes whose order must be searched for.

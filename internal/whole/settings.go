@@ -3,8 +3,8 @@ package whole
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

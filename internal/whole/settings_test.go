@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/probe"
 )

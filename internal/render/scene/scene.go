@@ -10,8 +10,8 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/words"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Scene is a finding with its records. All indexes are into its own lists.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 func TestParseWindow(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Contract has the declarations of a source's operator about its capture. The conclusions

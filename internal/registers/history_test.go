@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // of takes in records; what they leave out of an id, a session and its counter, and a

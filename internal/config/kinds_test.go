@@ -8,7 +8,7 @@ import (
 
 // Each kind of input and of sink is on the page of the configuration, and is named where none is given.
 func TestKindsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/configuration.md")
+	text, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@ package registers
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // rules are the rules that the weak levels are decided by. In registers without versions, only

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // SelfTestSource is the source of what the self-test plants.

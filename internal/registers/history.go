@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/saturation"
+	"github.com/isowatch/isowatch/internal/saturation"
 )
 
 // History is a whole history of registers. The zero value is empty.

@@ -9,7 +9,7 @@ import (
 // The table of titles in docs/proofs.md, section 5, has those of all anomalies that
 // are not a variant with session order or real time.
 func TestTitlesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/proofs.md")
+	text, err := os.ReadFile("../../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

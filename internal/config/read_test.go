@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 func full(t *testing.T) []byte {

@@ -101,7 +101,7 @@ func promises() []string {
 // TestProductsAreDocumented: the table of docs/proofs.md, section 12, has every setting
 // once, with its level and its rules, and no other one.
 func TestProductsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/proofs.md")
+	text, err := os.ReadFile("../../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/pattern"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Defaults of [Watch].

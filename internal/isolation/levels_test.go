@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Lists of levels as users write them: each level once, in the order of its first mention.

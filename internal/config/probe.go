@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Defaults of [Probe].
