@@ -22,7 +22,8 @@ func (a *App) register() error {
 	c.status, c.declared = a.Status, a.config.SourceNames()
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
-	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
+	a.rates = &rates{}
+	c.inputs, c.probes, c.selfTest, c.rates = a.inputs, a.probes, a.selfTest, a.rates
 	c.pages, c.replica = a.linkedPages(), a.config.Replica
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
@@ -63,6 +64,7 @@ type collector struct {
 	replica      string            // name of this monitor among several; "": none
 	titles       map[string]string // of anomalies, in words
 	now          func() time.Time
+	rates        *rates // nil: nobody looks when records come
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
@@ -133,7 +135,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for i := range s.Sources {
 		seen[s.Sources[i].Source] = true
 		collectSource(s.Sources[i], c.titles, counter, gauge)
-		gauge("behind_seconds", behind(s.Sources[i], allRead(c.inputs), c.now()).Seconds(), s.Sources[i].Source)
+		gauge("behind_seconds", behind(s.Sources[i], c.rates.lastCame(s.Sources[i].Source), allRead(c.inputs), c.now()).Seconds(), s.Sources[i].Source)
 	}
 	for _, name := range c.declared {
 		if !seen[name] {

@@ -21,7 +21,8 @@ import (
 // rates keeps the numbers of transactions of the last minute, by source.
 type rates struct {
 	mu      sync.Mutex
-	samples []sample // the oldest first
+	samples []sample             // the oldest first
+	came    map[string]time.Time // when records of a source had come, by the samples
 }
 
 type sample struct {
@@ -44,9 +45,29 @@ func (r *rates) take(at time.Time, s *engine.Status) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if n := len(r.samples); n > 0 {
+		if r.came == nil {
+			r.came = map[string]time.Time{}
+		}
+		for source, count := range x.count {
+			if count != r.samples[n-1].count[source] {
+				r.came[source] = at
+			}
+		}
+	}
 	if r.samples = append(r.samples, x); len(r.samples) > maxSamples {
 		r.samples = slices.Delete(r.samples, 0, 1)
 	}
+}
+
+// lastCame is when the latest record of a source came, within the distance of two samples; zero: none did since the start.
+func (r *rates) lastCame(source string) time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.came[source]
 }
 
 // of is the source's transactions a second since the oldest sample; -1 before the first one.
@@ -69,7 +90,6 @@ func (a *App) sampleRates(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
-	a.rates = &rates{}
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -147,27 +167,30 @@ func allRead(inputs []*input) bool {
 
 // behind is how far the watermark of a source is behind the clock. Where all was read it is how far that was behind
 // when the latest record came: a source without new records is not behind.
-func behind(x *engine.SourceStatus, read bool, now time.Time) time.Duration {
+func behind(x *engine.SourceStatus, came time.Time, read bool, now time.Time) time.Duration {
 	if x.Watermark <= 0 {
 		return 0
 	}
-	return max(latest(x, read, now).Sub(time.Unix(0, x.Watermark)), 0)
+	return max(latest(x, came, read, now).Sub(time.Unix(0, x.Watermark)), 0)
 }
 
-// latest is up to when a source could have been checked.
-func latest(x *engine.SourceStatus, read bool, now time.Time) time.Time {
-	if came := time.Unix(0, max(x.Latest, x.Came)); read && x.Latest > 0 && came.Before(now) {
+// latest is up to when a source could have been checked, whose latest record came then.
+func latest(x *engine.SourceStatus, came time.Time, read bool, now time.Time) time.Time {
+	if ends := time.Unix(0, x.Latest); ends.After(came) {
+		came = ends
+	}
+	if read && x.Latest > 0 && came.Before(now) {
 		return came
 	}
 	return now
 }
 
 // idleAfter is how long a source has no record until it is called idle.
-const idleAfter = 10 * time.Second
+const idleAfter = 3 * sampleEvery
 
 // idleFor is how long a source has had no new record although all was read; 0: it is not idle.
-func idleFor(x *engine.SourceStatus, read bool, now time.Time) time.Duration {
-	if idle := now.Sub(latest(x, read, now)); idle >= idleAfter {
+func idleFor(x *engine.SourceStatus, came time.Time, read bool, now time.Time) time.Duration {
+	if idle := now.Sub(latest(x, came, read, now)); idle >= idleAfter {
 		return idle
 	}
 	return 0
@@ -195,7 +218,8 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 		view.Reason = "no record of it has come yet"
 	}
 	if view.Timed {
-		view.Lag, view.Idle = behind(x, read, now), idleFor(x, read, now)
+		came := a.rates.lastCame(x.Source)
+		view.Lag, view.Idle = behind(x, came, read, now), idleFor(x, came, read, now)
 	}
 	if x.Reads.Reads > 0 {
 		view.Decided = x.Reads.Percent()

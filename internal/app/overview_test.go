@@ -35,27 +35,30 @@ func TestRates(t *testing.T) {
 // A source is behind as long as there is something to read. Without new records it is idle, and no further behind.
 func TestBehind(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
-	x := &engine.SourceStatus{Watermark: at(995).UnixNano(), Latest: at(1000).UnixNano(), Came: at(1001).UnixNano()}
-	restarted, untimed := *x, *x
-	restarted.Came, untimed.Watermark = 0, 0 // no record since the start
+	x := &engine.SourceStatus{Watermark: at(995).UnixNano(), Latest: at(1000).UnixNano()}
+	untimed := *x
+	untimed.Watermark = 0
+	came := at(1001)
 	for _, c := range []struct {
 		name         string
 		x            *engine.SourceStatus
+		came         time.Time
 		read         bool
 		now          int64
 		behind, idle time.Duration
 	}{
-		{"records come", x, true, 1002, 6 * time.Second, 0},
-		{"none for an hour", x, true, 4601, 6 * time.Second, time.Hour},
-		{"there is more to read", x, false, 4601, 3606 * time.Second, 0},
-		{"none since the start", &restarted, true, 4600, 5 * time.Second, time.Hour},
-		{"a clock that runs ahead", x, true, 990, 0, 0},
-		{"records without times", &untimed, true, 4601, 0, time.Hour},
+		{"records come", x, came, true, 1002, 6 * time.Second, 0},
+		{"none for an hour", x, came, true, 4601, 6 * time.Second, time.Hour},
+		{"there is more to read", x, came, false, 4601, 3606 * time.Second, 0},
+		{"none since the start", x, time.Time{}, true, 4600, 5 * time.Second, time.Hour},
+		{"a clock that runs ahead", x, came, true, 990, 0, 0},
+		{"records of an hour ago come", x, at(4600), true, 4601, 3605 * time.Second, 0},
+		{"records without times", &untimed, came, true, 4601, 0, time.Hour},
 	} {
-		if got := behind(c.x, c.read, at(c.now)); got != c.behind {
+		if got := behind(c.x, c.came, c.read, at(c.now)); got != c.behind {
 			t.Errorf("%s: %s behind, want %s", c.name, got, c.behind)
 		}
-		if got := idleFor(c.x, c.read, at(c.now)); got != c.idle {
+		if got := idleFor(c.x, c.came, c.read, at(c.now)); got != c.idle {
 			t.Errorf("%s: idle for %s, want %s", c.name, got, c.idle)
 		}
 	}

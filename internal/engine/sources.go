@@ -35,7 +35,6 @@ type source struct {
 	// has had records or effects since.
 	measured   *SourceStatus
 	measuredAt int64
-	came       int64 // tick of its latest record in this life; 0: none came
 	changed    bool
 	// next takes effect with the next step, which puts it into its delta; nil: the
 	// machine's own is stored.

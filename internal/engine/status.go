@@ -67,19 +67,16 @@ type Waiting struct {
 
 // SourceStatus is the state of one source.
 type SourceStatus struct {
-	Source    string `json:"source"`
-	Live      int    `json:"live"`
-	Memory    int64  `json:"memory"`               // of the state, bytes
-	MemoryCap int64  `json:"memory_cap,omitempty"` // what it may take
-	LiveCap   int    `json:"live_cap"`
-	Watermark int64  `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
-	// Latest is the greatest event time of a record. Came is the tick at which one was taken in last, since
-	// the start. Both are ns, as Watermark.
-	Latest   int64              `json:"latest,omitempty"`
-	Came     int64              `json:"came,omitempty"`
-	Counters window.Counters    `json:"counters"`
-	Waiting  int                `json:"waiting"`  // findings that are not due
-	Verdicts map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
+	Source    string             `json:"source"`
+	Live      int                `json:"live"`
+	Memory    int64              `json:"memory"`               // of the state, bytes
+	MemoryCap int64              `json:"memory_cap,omitempty"` // what it may take
+	LiveCap   int                `json:"live_cap"`
+	Watermark int64              `json:"watermark"`        // ns since the Unix epoch; 0 before the first, and where records have no times
+	Latest    int64              `json:"latest,omitempty"` // the greatest event time of a record, as Watermark
+	Counters  window.Counters    `json:"counters"`
+	Waiting   int                `json:"waiting"`  // findings that are not due
+	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	// Ended are the levels that are no longer watched, with what they had come to.
 	Ended map[string]window.Ended `json:"ended,omitempty"`
 	// Repeating lists the key patterns with repeating values: a plain value does not tell which write
@@ -173,7 +170,7 @@ func (x *source) measure() *SourceStatus {
 	if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 		src.Watermark = 0
 	} else {
-		src.Latest, src.Came = m.Latest(), x.came
+		src.Latest = m.Latest()
 	}
 	for _, l := range m.Levels() {
 		if v, why := m.Verdict(l); v != "" {

@@ -56,9 +56,7 @@ func (e *Engine) doStep(w *work) error {
 	}
 	all := w.step.concernsAll()
 	for _, x := range e.sources.list {
-		if len(x.txns) > 0 {
-			x.changed, x.came = true, w.step.tick
-		}
+		x.changed = x.changed || len(x.txns) > 0
 		if all {
 			x.measured = nil
 		}
