@@ -237,7 +237,7 @@ func (m *memoryResponse) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// serveUnit serves the pages of a unit. Those of another member's unit come from that member.
+// serveUnit serves the pages of a unit. Another member serves the pages of its own units.
 func (g *Group) serveUnit(w http.ResponseWriter, r *http.Request) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, web.UnitPages), "/")
 	for _, u := range g.running() {

@@ -144,11 +144,10 @@ func (u *unit) ends() bool {
 
 // watch runs the app of the unit once.
 func (u *unit) watch(data []byte, through uint64) error {
-	settings := u.g.config.OfUnit(u.name)
+	settings := u.settings(u.g.current.Load())
 	if settings == nil {
 		return errors.New("this member's settings have no such unit")
 	}
-	settings.Data, settings.HTTP = u.dir, config.HTTP{Address: config.Off}
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
