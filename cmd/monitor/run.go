@@ -170,7 +170,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	}
 	options := app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook}
 	if p.config.Group.Name != "" {
-		return p.runInGroup(ctx, options)
+		return p.runInGroup(ctx, options, hangups, log)
 	}
 	a, err := app.New(options)
 	if err != nil {
@@ -275,9 +275,12 @@ func (p *service) announce(a *app.App) {
 	}
 }
 
+// reloader is what reads its settings again.
+type reloader interface{ ReloadFile(context.Context) error }
+
 // reloadAtHangup lets SIGHUP read the settings again, or be ignored where there is no
 // file to read.
-func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, a *app.App, log *slog.Logger) (stop func()) {
+func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, a reloader, log *slog.Logger) (stop func()) {
 	if hangups == nil {
 		return func() {}
 	}

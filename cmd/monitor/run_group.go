@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 
 	"github.com/isowatch/isowatch/internal/app"
 )
 
 // runInGroup runs a member of a group until ctx ends.
-func (p *service) runInGroup(ctx context.Context, o app.Options) error {
+func (p *service) runInGroup(ctx context.Context, o app.Options, hangups <-chan os.Signal, log *slog.Logger) error {
 	g, err := app.NewGroup(o)
 	if err != nil {
 		return usageError{err}
@@ -22,7 +24,9 @@ func (p *service) runInGroup(ctx context.Context, o app.Options) error {
 	if at := g.HTTPAddr(); at != "" {
 		p.say("listening http=%s", at)
 	}
+	stopReloading := p.reloadAtHangup(ctx, hangups, g, log)
 	<-ctx.Done()
+	stopReloading()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
 	return errors.Join(g.Stop(stopping))

@@ -36,15 +36,17 @@ const unitsFolder = "units"
 
 // Group is a member of a group of monitors: it watches the units that it owns, each with an app of its own.
 type Group struct {
-	options  Options
-	config   config.Service
-	log      *slog.Logger
-	id       string
-	dir      string
-	cleanups cleanups
-	store    groupstore.Store
-	member   *drive.Member
-	writing  sync.Mutex // held while a unit writes where others write too
+	options   Options
+	config    config.Service
+	log       *slog.Logger
+	current   atomic.Pointer[config.Service] // config, with what a reload has changed
+	rereading sync.Mutex
+	id        string
+	dir       string
+	cleanups  cleanups
+	store     groupstore.Store
+	member    *drive.Member
+	writing   sync.Mutex // held while a unit writes where others write too
 
 	frame *App // of the pages
 
@@ -73,6 +75,7 @@ func NewGroup(o Options) (*Group, error) {
 		o.Now = time.Now
 	}
 	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, cannot: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}}
+	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()
 		if err != nil {

@@ -18,7 +18,7 @@ const aboutPrefix = "about/"
 type aboutMember struct {
 	Member string               `json:"member"`
 	Life   string               `json:"life,omitempty"`
-	Pages  string               `json:"pages,omitempty"` // where people reach them
+	Pages  string               `json:"pages,omitempty"` // where other members reach them; "": nowhere
 	Odd    bool                 `json:"odd,omitempty"`   // it takes no unit, since others watch with other settings
 	Units  map[string]aboutUnit `json:"units,omitempty"`
 }
@@ -54,7 +54,7 @@ func (g *Group) aboutKey() string { return aboutPrefix + unitID(g.id) }
 
 // tellAbout writes the record. If it cannot, the next time is soon.
 func (g *Group) tellAbout(ctx context.Context) {
-	x := aboutMember{Member: g.id, Odd: g.odd.Load(), Pages: g.frame.linkedPages(), Units: map[string]aboutUnit{}}
+	x := aboutMember{Member: g.id, Odd: g.odd.Load(), Pages: g.address(), Units: map[string]aboutUnit{}}
 	g.mu.Lock()
 	if g.member != nil {
 		x.Life = g.member.Name()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -41,7 +42,10 @@ func (g *Group) servePages(context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler := web.WhileWaiting(web.Options{Guard: a.guarding, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Log: g.log})
+	handler := web.ForGroup(web.GroupOptions{
+		Options: web.Options{Guard: a.guarding, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log},
+		View:    g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit),
+	})
 	a.serve("http", web.NewServer(a.local(handler), g.log), listener)
 	return nil
 }

@@ -35,8 +35,7 @@ type GroupMember struct {
 	Member string `json:"member"`
 	Units  int    `json:"units"`
 	// OtherSettings says that it takes no unit: other members watch with other levels, windows or inputs.
-	OtherSettings bool   `json:"other_settings,omitempty"`
-	Pages         string `json:"pages,omitempty"`
+	OtherSettings bool `json:"other_settings,omitempty"`
 }
 
 // GroupUnit is how a unit of a group stands.
@@ -167,7 +166,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 		}
 		told[x.Life] = x
 		if l.changes(v); x.Odd && l.renewed[v.Key] {
-			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true, Pages: x.Pages})
+			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true})
 		}
 		l.settled = l.settled && (!x.Odd || l.renewed[v.Key])
 	}
@@ -191,7 +190,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.live)) {
 		if life := strings.TrimPrefix(key, "member/"); l.renewed[key] {
-			l.view.Members = append(l.view.Members, GroupMember{Member: group.IDOf(life), Units: owned[life], Pages: told[life].Pages})
+			l.view.Members = append(l.view.Members, GroupMember{Member: group.IDOf(life), Units: owned[life]})
 		}
 	}
 	return nil

@@ -59,8 +59,14 @@ func (a *App) servePages(context.Context) error {
 	if h := &a.config.HTTP; !h.Loopback() && !h.Guarded() {
 		a.log.Warn("pages, API and metrics can be read by everybody who reaches the address: http has no user, token or client-ca-file", "address", h.Address)
 	}
-	handler := web.Handler(web.Options{
-		Guard: a.guarding, Profiles: a.config.HTTP.Profiles,
+	a.serve("http", web.NewServer(a.reads.around(a.local(a.pagesBelow(a.config.HTTP.Base(), a.guarding))), a.log), listener)
+	return nil
+}
+
+// pagesBelow are the pages with all paths below base.
+func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
+	return web.Handler(web.Options{
+		Guard: guard, Profiles: a.config.HTTP.Profiles,
 		Findings: a.shelf, Groups: a.shelf,
 		Silences: a.silences,
 		Overview: a.overview,
@@ -74,13 +80,11 @@ func (a *App) servePages(context.Context) error {
 		Facts:    a.facts,
 		Advice:   a.advice,
 		Nothing:  a.nothing,
-		Base:     a.config.HTTP.Base(),
+		Base:     base,
 		Trace:    a.config.HTTP.TraceURL,
 		Changes:  a.changes,
 		Log:      a.log,
 	})
-	a.serve("http", web.NewServer(a.reads.around(a.local(handler)), a.log), listener)
-	return nil
 }
 
 // changes is a hash of what the pages show. It changes every minute at least, since pages tell ages. A step

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"
+	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -42,7 +44,8 @@ type unit struct {
 	told  map[string]bool // sources in other units too, by name: that was said. Of followSources
 
 	mu        sync.Mutex
-	app       *App // nil: it does not run
+	app       *App         // nil: it does not run
+	pages     http.Handler // of app
 	keeper    *keep.Keeper
 	filling   atomic.Bool     // what is committed is in the state already
 	begin     json.RawMessage // where the unit began without its state; nil: it has it
@@ -93,7 +96,7 @@ func (u *unit) run() {
 		if u.keeper != nil {
 			data, through = u.keeper.State()
 		}
-		u.app, u.keeper = nil, nil
+		u.app, u.pages, u.keeper = nil, nil, nil
 		u.mu.Unlock()
 		if removed := os.RemoveAll(u.dir); removed != nil {
 			u.log.Warn("a folder of the unit cannot be removed", "err", removed)
@@ -141,11 +144,10 @@ func (u *unit) ends() bool {
 
 // watch runs the app of the unit once.
 func (u *unit) watch(data []byte, through uint64) error {
-	settings := u.g.config.OfUnit(u.name)
+	settings := u.settings(u.g.current.Load())
 	if settings == nil {
 		return errors.New("this member's settings have no such unit")
 	}
-	settings.Data, settings.HTTP = u.dir, config.HTTP{Address: config.Off}
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
@@ -177,8 +179,9 @@ func (u *unit) watch(data []byte, through uint64) error {
 	if err := a.Start(starting); err != nil {
 		return err
 	}
+	pages := a.pagesBelow(u.g.config.HTTP.Base()+web.UnitPages+unitID(u.name), u.g.frame.guarding)
 	u.mu.Lock()
-	u.app = a
+	u.app, u.pages = a, pages
 	u.mu.Unlock()
 	if data != nil {
 		go u.readsWell()

@@ -28,11 +28,14 @@ import (
 // pageLimit is small: each finding on the list comes with its picture.
 const pageLimit = 20
 
+//go:embed group.html
+var groupText string
+
 //go:embed pages.html
 var pagesText string
 
 // pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(page.Templates().Parse(pagesText + groupsText + overviewText))
+var pages = template.Must(page.Templates().Parse(pagesText + groupsText + overviewText + groupText))
 
 // shown says how findings are shown now.
 func (s *site) shown() page.Options {

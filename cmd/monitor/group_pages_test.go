@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestGroupPages: each member shows the whole group, with the pages and findings of units that another member has. It names a
+// member that it cannot ask.
+func TestGroupPages(t *testing.T) {
+	t.Parallel()
+	r := newGroupRun(t, plantedMessages(t, 3_000, 1_000), "nats", "file")
+	r.flags = []string{"--http", "127.0.0.1:0"}
+	r.start(t, "a")
+	r.start(t, "b")
+	a, b := r.members[0].address(t), r.members[1].address(t)
+	r.publish(t, time.Second)
+	r.await(t, "findings of each source", func() bool { return len(r.texts()) >= 2*groupSources })
+	r.await(t, "same findings on both members", func() bool { return len(listed(t, a)) == len(r.texts()) && len(listed(t, b)) == len(r.texts()) })
+
+	var view struct {
+		Members []struct {
+			Member string
+			Units  int
+		}
+		Units []struct {
+			Unit, Owner, State, Pages string
+			Sources                   *int
+		}
+		NotAsked []string `json:"not_asked"`
+	}
+	r.await(t, "what both members tell", func() bool {
+		view.Units, view.Members, view.NotAsked = nil, nil, nil
+		if err := json.Unmarshal([]byte(get(t, a+"/api/v1/group")), &view); err != nil {
+			return false
+		}
+		for _, u := range view.Units {
+			if u.Sources == nil || *u.Sources != 1 || u.State != "owned" {
+				return false
+			}
+		}
+		return len(view.Units) == groupSources && len(view.Members) == 2 && len(view.NotAsked) == 0
+	})
+	page := get(t, a+"/")
+	for _, u := range view.Units {
+		if !strings.Contains(page, `href="`+u.Pages+`"`) {
+			t.Errorf("the page leads to no pages of %s:\n%s", u.Unit, page)
+		}
+		own := get(t, a+u.Pages+"list")
+		if !strings.Contains(own, u.Pages+"findings/") || !strings.Contains(own, `href="`+u.Pages+`style.css"`) {
+			t.Errorf("the list of %s, which %s has, leads elsewhere:\n%.1000s", u.Unit, u.Owner, own)
+		}
+	}
+	if text := get(t, a+"/units/none/"); !strings.Contains(text, "not found") {
+		t.Errorf("a unit that is none has pages: %s", text)
+	}
+
+	r.members[1].signal(t, syscall.SIGSTOP)
+	answer, err := http.Get(a + "/api/v1/findings")
+	r.members[1].signal(t, syscall.SIGCONT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if got := answer.Header.Get("X-Not-Asked"); got != "b" {
+		t.Errorf("%q could not be asked, want b", got)
+	}
+}
+
+// address is where the member has its pages.
+func (m *groupMember) address(t *testing.T) string {
+	t.Helper()
+	said := regexp.MustCompile(`listening http=(\S+)`)
+	for deadline := time.Now().Add(groupPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if found := said.FindStringSubmatch(m.log.String()); found != nil {
+			return "http://" + strings.TrimPrefix(found[1], "http://")
+		}
+	}
+	t.Fatalf("%s has no pages", m.name)
+	return ""
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// listed are the findings of a member's API.
+func listed(t *testing.T, address string) []json.RawMessage {
+	t.Helper()
+	var all []json.RawMessage
+	_ = json.Unmarshal([]byte(get(t, address+"/api/v1/findings?limit=1000")), &all) // an error has none
+	return all
+}

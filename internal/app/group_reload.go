@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/web"
+)
+
+var errOtherGroup = errors.New("the members of a group watch with the same levels, windows and inputs: stop all of them, and start them with the new ones")
+
+// ReloadFile reads the settings again, and lets them take effect in all units that this member has, and gets. It takes
+// what decides no finding: sinks, secrets and retention. It logs how that went.
+func (g *Group) ReloadFile(ctx context.Context) error {
+	if g.options.Reread == nil {
+		return web.ErrNoFile
+	}
+	g.rereading.Lock()
+	defer g.rereading.Unlock()
+	next, err := g.options.Reread()
+	if err == nil {
+		err = g.reload(ctx, &next)
+	}
+	if err != nil {
+		g.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
+		return err
+	}
+	g.log.Info("the new configuration is in effect")
+	return nil
+}
+
+func (g *Group) reload(ctx context.Context, next *config.Service) error {
+	if err := next.Validate(); err != nil {
+		return err
+	}
+	before := g.current.Load()
+	was, err := settingsOf(before)
+	if err != nil {
+		return err
+	}
+	if now, err := settingsOf(next); err != nil || now != was || next.Group.Name != before.Group.Name || next.Group.State != before.Group.State {
+		return errors.Join(err, errOtherGroup)
+	}
+	g.current.Store(next) // units that start from now on have it
+	for _, u := range g.running() {
+		u.mu.Lock()
+		a := u.app
+		u.mu.Unlock()
+		if a == nil {
+			continue
+		}
+		if err := a.Reload(ctx, *u.settings(next)); err != nil && !u.ends() {
+			g.current.Store(before)
+			return fmt.Errorf("unit %s: %w", u.name, err)
+		}
+	}
+	return nil
+}
+
+// settings are those of the unit; nil: there is no such unit.
+func (u *unit) settings(of *config.Service) *config.Service {
+	s := of.OfUnit(u.name)
+	if s != nil {
+		s.Data, s.HTTP = u.dir, config.HTTP{Address: config.Off}
+	}
+	return s
+}

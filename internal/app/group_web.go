@@ -1,0 +1,298 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/web"
+)
+
+const (
+	askWait = 3 * time.Second // for the answer of another member
+	askMost = 64 << 20        // bytes of it
+	// hopHeader marks a request of a member: it is not passed on again.
+	hopHeader = "Isowatch-Asked-By"
+)
+
+// address is where other members reach the pages of this one; "": nowhere.
+func (g *Group) address() string {
+	l := g.frame.listener
+	if l == nil {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return ""
+	}
+	if net.ParseIP(host).IsUnspecified() {
+		if host = firstAddress(); host == "" {
+			return ""
+		}
+	}
+	scheme := "http"
+	if g.config.HTTP.CertFile != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// firstAddress is an address of this machine that others may reach.
+func firstAddress() string {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return ""
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	return ""
+}
+
+// told is what the members tell of themselves, by ID.
+func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
+	all, err := g.store.List(ctx, aboutPrefix)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]aboutMember{}
+	for _, v := range all {
+		var x aboutMember
+		if err := json.Unmarshal(v.Data, &x); err != nil {
+			return nil, fmt.Errorf("%s: %w", v.Key, err)
+		}
+		found[x.Member] = x
+	}
+	return found, nil
+}
+
+var errNotJoined = errors.New("this member has not joined the group")
+
+// view says how the group stands, by what this member sees and what the others tell.
+func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
+	if g.readiness() != nil {
+		return v, errNotJoined
+	}
+	told, err := g.told(ctx)
+	if err != nil {
+		return v, err
+	}
+	v = web.GroupView{Member: g.id, Units: []web.GroupUnit{}, NotAsked: []string{}}
+	owned := map[string]int{g.id: 0}
+	for _, x := range g.member.Units() {
+		u := web.GroupUnit{Unit: x.Unit, Term: x.Term, State: UnitFree, Pages: web.UnitPages + unitID(x.Unit) + "/"}
+		if x.Alive {
+			u.Owner, u.State = x.Owner, UnitOwned
+			owned[x.Owner]++
+			if t, ok := told[x.Owner].Units[x.Unit]; ok && t.Term == x.Term {
+				u.Sources, u.Lag, u.StateAge = &t.Sources, &t.Lag, &t.StateAge
+			}
+		}
+		v.Units = append(v.Units, u)
+	}
+	slices.SortFunc(v.Units, func(a, b web.GroupUnit) int { return cmp.Compare(a.Unit, b.Unit) })
+	others := slices.Sorted(maps.Keys(owned))
+	for _, id := range others {
+		v.Members = append(v.Members, web.GroupMember{Member: id, Units: owned[id]})
+	}
+	var mu sync.Mutex
+	g.askEach(ctx, told, others, "/-/healthy", nil, func(member string, _ []byte, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			v.NotAsked = append(v.NotAsked, member)
+		}
+	})
+	slices.Sort(v.NotAsked)
+	return v, nil
+}
+
+// askEach asks the other ones of these members at once, and waits for all answers.
+func (g *Group) askEach(ctx context.Context, told map[string]aboutMember, members []string, path string, from *http.Request, fn func(member string, body []byte, err error)) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, id := range members {
+		if id != g.id {
+			all.Go(func() {
+				body, err := g.ask(ctx, told[id].Pages, path, from)
+				fn(id, body, err)
+			})
+		}
+	}
+	all.Wait()
+}
+
+var errNoPages = errors.New("it has no pages")
+
+func (g *Group) ask(ctx context.Context, address, path string, from *http.Request) ([]byte, error) {
+	if address == "" {
+		return nil, errNoPages
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set(hopHeader, g.id)
+	if from != nil && from.Header.Get("Authorization") != "" {
+		request.Header.Set("Authorization", from.Header.Get("Authorization"))
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, askMost))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = errors.New(answer.Status)
+	}
+	return body, err
+}
+
+// list has findings of all units, newest first. Those of another member's units come from that member.
+func (g *Group) list(r *http.Request, limit int) (all []json.RawMessage, notAsked []string, err error) {
+	values := r.URL.Query()
+	values.Del("own")
+	path := "/api/v1/findings?" + values.Encode()
+	for _, u := range g.running() {
+		u.mu.Lock()
+		pages := u.pages
+		u.mu.Unlock()
+		if pages == nil {
+			continue // it starts
+		}
+		inside, err := http.NewRequestWithContext(r.Context(), http.MethodGet, path, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		inside.Header.Set("Authorization", r.Header.Get("Authorization"))
+		inside.TLS = r.TLS
+		answer := memoryResponse{header: http.Header{}, status: http.StatusOK}
+		pages.ServeHTTP(&answer, inside)
+		var some []json.RawMessage
+		if answer.status != http.StatusOK || json.Unmarshal(answer.body, &some) != nil {
+			return nil, nil, fmt.Errorf("%s: status %d", u.name, answer.status)
+		}
+		all = append(all, some...)
+	}
+	if r.URL.Query().Get("own") == "" && r.Header.Get(hopHeader) == "" {
+		told, err := g.told(r.Context())
+		if err != nil {
+			return nil, nil, err
+		}
+		owners := map[string]bool{}
+		for _, x := range g.member.Units() {
+			if x.Alive {
+				owners[x.Owner] = true
+			}
+		}
+		var mu sync.Mutex
+		g.askEach(r.Context(), told, slices.Sorted(maps.Keys(owners)), path+"&own=true", r, func(member string, body []byte, err error) {
+			var some []json.RawMessage
+			if err == nil {
+				err = json.Unmarshal(body, &some)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if all = append(all, some...); err != nil {
+				notAsked = append(notAsked, member)
+			}
+		})
+		slices.Sort(notAsked)
+	}
+	slices.SortStableFunc(all, func(a, b json.RawMessage) int { return cmp.Compare(foundOf(b), foundOf(a)) })
+	return all[:min(limit, len(all))], notAsked, nil
+}
+
+// memoryResponse keeps an answer.
+type memoryResponse struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+// Header implements [http.ResponseWriter].
+func (m *memoryResponse) Header() http.Header { return m.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (m *memoryResponse) WriteHeader(status int) { m.status = status }
+
+// Write implements [http.ResponseWriter].
+func (m *memoryResponse) Write(b []byte) (int, error) {
+	m.body = append(m.body, b...)
+	return len(b), nil
+}
+
+// serveUnit serves the pages of a unit. Another member serves the pages of its own units.
+func (g *Group) serveUnit(w http.ResponseWriter, r *http.Request) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, web.UnitPages), "/")
+	for _, u := range g.running() {
+		u.mu.Lock()
+		pages := u.pages
+		u.mu.Unlock()
+		if unitID(u.name) == id && pages != nil {
+			if base := g.config.HTTP.Base(); base != "" { // the pages are below it, and it was cut off
+				r = r.Clone(r.Context())
+				r.URL.Path, r.URL.RawPath = base+r.URL.Path, ""
+			}
+			pages.ServeHTTP(w, r)
+			return
+		}
+	}
+	if g.readiness() != nil || r.Header.Get(hopHeader) != "" {
+		http.Error(w, "this member does not watch the unit now", http.StatusServiceUnavailable)
+		return
+	}
+	for _, x := range g.member.Units() {
+		if unitID(x.Unit) != id {
+			continue
+		}
+		if told, err := g.told(r.Context()); err == nil && x.Alive && !x.Mine && told[x.Owner].Pages != "" {
+			g.pass(w, r, x.Owner, told[x.Owner].Pages)
+			return
+		}
+		http.Error(w, fmt.Sprintf("the unit %s cannot be shown: its owner %s starts, is gone or has no pages", x.Unit, x.Owner), http.StatusServiceUnavailable)
+		return
+	}
+	http.NotFound(w, r)
+}
+
+// pass lets another member answer.
+func (g *Group) pass(w http.ResponseWriter, r *http.Request, owner, address string) {
+	to, err := url.Parse(address)
+	if err != nil {
+		http.Error(w, "the member "+owner+" could not be asked", http.StatusBadGateway)
+		return
+	}
+	proxy := httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(to)
+			p.Out.Header.Set(hopHeader, g.id)
+		},
+		ModifyResponse: func(answer *http.Response) error {
+			for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
+				answer.Header.Del(name) // this member has set them
+			}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			g.log.Warn("a member could not be asked", "member", owner, "err", err)
+			http.Error(w, "the member "+owner+" could not be asked", http.StatusBadGateway)
+		},
+	}
+	proxy.ServeHTTP(w, r)
+}
