@@ -134,6 +134,7 @@ type finder struct {
 	// Scratch.
 	doomed   []*openFinding  // an edge of theirs no longer holds
 	retries  []setAsideEdge  // set aside by findings that were withdrawn
+	alike    []alike         // of the transaction that is being inserted
 	diverged []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
 }
 
