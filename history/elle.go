@@ -104,9 +104,11 @@ func (e *elleReader) operation(m *node) error {
 	if t, ok := time.integer(); ok {
 		e.time = max(e.time, t)
 	}
-	e.step(&elleStep{
+	if err := e.step(&elleStep{
 		typ: typ, process: process.text, index: index, f: m.get("f"), key: m.get("key"), value: m.get("value"),
-	})
+	}); err != nil {
+		return err
+	}
 	return e.settle(m.at)
 }
 
@@ -117,16 +119,16 @@ type elleStep struct {
 }
 
 // step pairs s. It is done when e.waiting gets the operation that s completed.
-func (e *elleReader) step(s *elleStep) {
+func (e *elleReader) step(s *elleStep) (err error) {
 	o := e.open[string(s.process)]
 	if s.typ.is("invoke") {
 		if o != nil {
-			e.abandon(o) // it never completed
+			err = e.abandon(o) // it never completed
 		}
 		o = e.begin(s)
 		o.start, o.invoked = e.time, s.value
 		e.open[string(s.process)] = o
-		return
+		return err
 	}
 	if o != nil {
 		delete(e.open, string(s.process))
@@ -145,7 +147,11 @@ func (e *elleReader) step(s *elleStep) {
 	case s.typ.is("info"):
 		o.outcome = event.Unknown
 	}
+	if o.outcome != event.Committed || o.completed.kind == nothing {
+		o.invoked, err = e.nodes.whole(o.invoked)
+	}
 	e.waiting = append(e.waiting, o)
+	return err
 }
 
 // begin is a new operation, which s is the first to speak of.
@@ -170,9 +176,11 @@ func (e *elleReader) begin(s *elleStep) *elleOp {
 	return o
 }
 
-func (e *elleReader) abandon(o *elleOp) {
+func (e *elleReader) abandon(o *elleOp) (err error) {
 	o.outcome, o.end = event.Unknown, e.time
+	o.invoked, err = e.nodes.whole(o.invoked)
 	e.waiting = append(e.waiting, o)
+	return err
 }
 
 // settle gives out what has completed, once it is known what kind of history it is.
@@ -188,6 +196,7 @@ func (e *elleReader) settle(at int) error {
 		}
 		e.mapped = true
 		e.emit.put = e.emit.transaction
+		e.nodes.lazy = !e.nodes.json
 	}
 	return e.give()
 }
@@ -222,7 +231,9 @@ func (e *elleReader) finish() error {
 	e.time++
 	for _, process := range e.opened {
 		if o := e.open[process]; o != nil {
-			e.abandon(o)
+			if err := e.abandon(o); err != nil {
+				return err
+			}
 		}
 	}
 	if !e.mapped {

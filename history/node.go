@@ -10,6 +10,7 @@ import (
 type node struct {
 	kind  nodeKind
 	flat  bool   // a vector of integers without items: its text holds them, without the brackets
+	later bool   // a vector whose items nobody has read: see skim.go
 	at    int    // byte at which it begins
 	text  []byte // of a number, a string or a word; a word's without its colon
 	items []node // of a vector or a set; of a map, keys and values in turn
@@ -58,6 +59,7 @@ type nodeReader struct {
 	i     int
 	json  bool   // ':' stands between names and values
 	flat  bool   // vectors of at least flatLeast integers are read as flat ones
+	lazy  bool   // the value of an invocation is read later: see skim.go
 	depth int    // of vectors, sets and maps around i
 	slab  []node // where the items of what was closed stand
 	stack []node // items of what is open
@@ -161,6 +163,11 @@ func (r *nodeReader) read() (node, error) {
 	if r.i == len(r.data) {
 		return node{}, r.fail(r.i, "the file ends where a value is expected")
 	}
+	return r.value()
+}
+
+// value reads the value that begins at r.i.
+func (r *nodeReader) value() (node, error) {
 	at := r.i
 	switch c := r.data[r.i]; c {
 	case '{':
@@ -170,6 +177,10 @@ func (r *nodeReader) read() (node, error) {
 		}
 		return n, err
 	case '[':
+		if n := r.skim(); n > 0 {
+			r.i += n
+			return node{kind: vector, at: at, later: true}, nil
+		}
 		if n := r.integers(); n > 0 {
 			r.i += n + 2
 			return node{kind: vector, at: at, flat: true, text: r.data[at+1 : at+1+n]}, nil
@@ -189,6 +200,14 @@ func (r *nodeReader) read() (node, error) {
 	return r.atom()
 }
 
+// isPlain says of a byte that a value begins with it, or that it ends a collection. skip stops there.
+var isPlain = func() (plain [256]bool) {
+	for c := range plain {
+		plain[c] = c > ' ' && !isSpace(byte(c)) && c != ',' && c != ':' && c != ';' && c != '#'
+	}
+	return plain
+}()
+
 // items reads a collection whose opening takes n bytes.
 func (r *nodeReader) items(kind nodeKind, end byte, n int) (node, error) {
 	out := node{kind: kind, at: r.i}
@@ -198,8 +217,13 @@ func (r *nodeReader) items(kind nodeKind, end byte, n int) (node, error) {
 	}
 	first := len(r.stack)
 	for {
-		if err := r.skip(); err != nil {
-			return out, err
+		if r.i < len(r.data) && r.data[r.i] == ' ' {
+			r.i++
+		}
+		if r.i == len(r.data) || !isPlain[r.data[r.i]] && (r.json || r.data[r.i] != ':') {
+			if err := r.skip(); err != nil {
+				return out, err
+			}
 		}
 		if r.i == len(r.data) {
 			return out, r.fail(out.at, "%q is never closed", r.data[out.at:out.at+n])
@@ -208,7 +232,7 @@ func (r *nodeReader) items(kind nodeKind, end byte, n int) (node, error) {
 			r.i++
 			break
 		}
-		item, err := r.read()
+		item, err := r.value()
 		if err != nil {
 			return out, err
 		}

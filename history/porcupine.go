@@ -63,7 +63,9 @@ func (e *elleReader) logLine(text []byte) error {
 	}
 	e.ordinal++
 	e.time++
-	e.step(&s)
+	if err := e.step(&s); err != nil {
+		return err
+	}
 	if len(e.waiting) == 0 {
 		return nil
 	}

@@ -99,10 +99,13 @@ func (m *Machine) grow(o *infer.Out) {
 	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && !m.asking.counts() && m.graph.Plain() {
 		n := o.Nodes[0]
 		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), m.arcs(o.Edges)); done < len(o.Edges) {
-			m.convert(o.Edges[done:])
+			m.convert(m.intoFirst(o.Edges[done:], n))
 			m.insert()
 		}
 		return
+	}
+	if len(o.Nodes) == 1 {
+		m.intoFirst(o.Edges, o.Nodes[0])
 	}
 	m.convert(o.Edges)
 	arcs := m.arcs(o.Edges)
@@ -118,6 +121,29 @@ func (m *Machine) grow(o *infer.Out) {
 		}
 	}
 	m.insert()
+}
+
+// manyLive transactions in the orders make it worth while to insert the edges into a new one first.
+const manyLive = 1000
+
+// intoFirst puts the edges into n, which is new, before the others, and keeps the order otherwise. n stands
+// behind all that leads to it. If an edge out of n came first, n would go far back in the order. All that the
+// edge leads to would go behind it. Then the edges into n would be refused, in place of the one that is
+// wrong. With few transactions that costs little, and the edges stay as they are.
+func (m *Machine) intoFirst(es []infer.Edge, n uint32) []infer.Edge {
+	if m.graph.NumLive() < manyLive {
+		return es
+	}
+	slices.SortStableFunc(es, func(a, b infer.Edge) int {
+		switch {
+		case (a.To == n) == (b.To == n):
+			return 0
+		case a.To == n:
+			return -1
+		}
+		return 1
+	})
+	return es
 }
 
 // arcs are es as the orders take them, until the next call.
@@ -193,6 +219,7 @@ func (o *core) spanOf(n uint32) incremental.Place {
 // insert puts the edges into the orders.
 func (m *Machine) insert() {
 	all := incremental.Views(1)<<len(m.views) - 1
+	m.finder.alike = m.finder.alike[:0]
 	for i := range m.edges {
 		e, in := &m.edges[i], all
 		if m.asking.counts() {
@@ -207,7 +234,7 @@ func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 	id, ref := h.graph.AddEdgeIn(e, in)
 	h.earnSearch()
 	if ref.Cycle != 0 {
-		h.cycle(id, ref.Cycle)
+		h.insertAlike(id, ref.Cycle)
 	}
 	if h.limiting != 0 {
 		h.followLimits(id, e, in&^(ref.Cycle|ref.Past|ref.Behind))

@@ -169,8 +169,8 @@ func (h *finder) conclude(f *openFinding) {
 		if f.level.RealTime() {
 			strongest.Family = isolation.Strong
 		}
-		for _, a := range f.setAside {
-			if !a.there(h.graph) {
+		for i, a := range f.setAside {
+			if !a.there(h.graph) || slices.ContainsFunc(f.setAside[:i], func(b setAsideEdge) bool { return h.heard(f, b, a) }) {
 				continue
 			}
 			c, brief := h.worst(a.ID, strongest, nil)

@@ -136,6 +136,7 @@ type finder struct {
 	// Scratch.
 	doomed   []*openFinding  // findings with an edge that no longer holds
 	retries  []setAsideEdge  // edges that withdrawn findings had set aside: they are offered to the orders again
+	alike    []alike         // equal faults of the transaction that is being inserted
 	diverged []infer.Anomaly // lost updates and intermediate reads whose findings were withdrawn: they are told again
 }
 

@@ -1,0 +1,58 @@
+package history
+
+// An invocation says what a transaction is going to do, and the completion says it again, with what it found. So
+// of most invocations the value is of no use. It is passed over where it is plain: vectors of words and numbers.
+// Where the completion has no value, or the operation did not succeed, it is read then.
+
+// skim is the length of a value at r.i that may be read later, 0 if it is read now. Nothing in such a value is
+// wrong: read does not fail on it.
+func (r *nodeReader) skim() int {
+	if !r.lazy || r.depth != 1 || !r.ofInvocation() {
+		return 0
+	}
+	depth := 0
+	text := r.data[r.i:]
+	for i, c := range text {
+		switch {
+		case c == '[':
+			if depth++; depth > 8 {
+				return 0
+			}
+		case c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case c-'0' <= 9, c-'a' <= 'z'-'a', c == ' ', c == ',', c == '-':
+		case c != ':' || i+1 == len(text) || text[i+1]-'a' > 'z'-'a':
+			return 0
+		}
+	}
+	return 0
+}
+
+// ofInvocation says whether the value that is read now is that of an invocation. The items of its map are
+// all that is open.
+func (r *nodeReader) ofInvocation() bool {
+	n := len(r.stack)
+	if n%2 == 0 || !r.stack[n-1].is("value") {
+		return false
+	}
+	for i := 0; i+1 < n; i += 2 {
+		if r.stack[i].is("type") {
+			return r.stack[i+1].is("invoke")
+		}
+	}
+	return false
+}
+
+// whole is n, read now if it was left for later.
+func (r *nodeReader) whole(n node) (node, error) {
+	if !n.later {
+		return n, nil
+	}
+	i, lazy := r.i, r.lazy
+	r.i, r.lazy = n.at, false
+	n, err := r.read()
+	r.i, r.lazy = i, lazy
+	return n, err
+}
