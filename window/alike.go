@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/infer"
 )
 
 // A transaction that missed what another one wrote mostly missed several of its writes. Each gives an

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/verify"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // serialWith is a serial history of 2,000 transactions that overwrite two of 20 keys each, and the last ones. LEFT are

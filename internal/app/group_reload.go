@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/web"
 )
 
