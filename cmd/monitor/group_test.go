@@ -123,6 +123,11 @@ func TestGroup(t *testing.T) {
 		cases, times = allGroupCases(), n
 	}
 	records := plantedMessages(t, 20_000, 1_000)
+	history := filepath.Join(t.TempDir(), "history.jsonl")
+	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	planted := groupSources * len(checkedIDs(t, history))
 	for input := range groupInputs {
 		if !slices.ContainsFunc(cases, func(c groupCase) bool { return c.input == input }) {
 			continue
@@ -132,10 +137,11 @@ func TestGroup(t *testing.T) {
 			alone := newGroupRun(t, records, input, "")
 			alone.start(t, "alone")
 			alone.publish(t, time.Second)
+			alone.await(t, "all findings of one monitor", func() bool { return len(alone.texts()) >= planted })
 			alone.settle(t, nil)
 			want := alone.texts()
-			if len(want) < 20*groupSources {
-				t.Fatalf("one monitor has found only %d", len(want))
+			if len(want) != planted || planted < 20*groupSources {
+				t.Fatalf("one monitor has found %d, want %d", len(want), planted)
 			}
 			for _, c := range cases {
 				if c.input == input {

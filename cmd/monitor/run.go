@@ -275,7 +275,7 @@ func (p *service) announce(a *app.App) {
 	}
 }
 
-// reloader is what reads its settings again.
+// reloader reads its settings again.
 type reloader interface{ ReloadFile(context.Context) error }
 
 // reloadAtHangup lets SIGHUP read the settings again, or be ignored where there is no

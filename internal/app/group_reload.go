@@ -59,7 +59,7 @@ func (g *Group) reload(ctx context.Context, next *config.Service) error {
 	return nil
 }
 
-// settings are those of the unit; nil: there is no such unit.
+// settings of the unit; nil: there is no such unit.
 func (u *unit) settings(of *config.Service) *config.Service {
 	s := of.OfUnit(u.name)
 	if s != nil {

@@ -63,7 +63,7 @@ func firstAddress() string {
 	return ""
 }
 
-// told is what the members tell of themselves, by ID.
+// told gives the records in which members tell of themselves, by ID.
 func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
 	all, err := g.store.List(ctx, aboutPrefix)
 	if err != nil {
@@ -163,7 +163,7 @@ func (g *Group) ask(ctx context.Context, address, path string, from *http.Reques
 	return body, err
 }
 
-// list has findings of all units, newest first. Those of another member's units come from that member.
+// list has findings of all units, newest first. It asks another member for the findings of its units.
 func (g *Group) list(r *http.Request, limit int) (all []json.RawMessage, notAsked []string, err error) {
 	values := r.URL.Query()
 	values.Del("own")
