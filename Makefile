@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-violated bench-long bench-weak bench-pages bench-sources bench-group bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-decoding bench-violated bench-long bench-weak bench-pages bench-sources bench-group bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -75,6 +75,10 @@ bench-blind:
 # Cost against size: n, 10n and 100n transactions, and the exponent of growth.
 bench-growth:
 	go test -v -run '^$$' -bench Growth -benchtime 1x -timeout 1h ./internal/bench
+
+# A million transactions beside encoding/json, which decodes them: wall and CPU time, and memory.
+bench-decoding:
+	go test -run '^$$' -bench Decoding -benchtime $(BLIND)x -timeout 1h ./internal/bench
 
 # Violated histories beside valid ones of one size: CPU time of whole processes, and the ratio.
 bench-violated:

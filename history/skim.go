@@ -30,7 +30,7 @@ func (r *nodeReader) skim() int {
 	return 0
 }
 
-// ofInvocation says whether the value that is read now is that of an invocation. The items of its map are
+// ofInvocation says whether the value that is read now belongs to an invocation. The items of its map are
 // all that is open.
 func (r *nodeReader) ofInvocation() bool {
 	n := len(r.stack)

@@ -190,6 +190,9 @@ func generate(asked string) error {
 	if _, err := fmt.Sscanf(asked, "%d %g %s %s", &n, &skew, &form, &file); err != nil {
 		return fmt.Errorf("ISOWATCH_GENERATE=%q: %w", asked, err)
 	}
+	if form == "serial" {
+		return write(file, serialHistory(n, 50, 4, 0))
+	}
 	text := map[string]func([]workload.Txn) []byte{"dbcop": bincode, "polysi": polysi, "jsonl": timed}[form](blindHistory(n, skew))
 	return os.WriteFile(file, text, 0o644)
 }

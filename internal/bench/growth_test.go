@@ -64,6 +64,35 @@ var growths = []struct {
 		}
 		return all
 	}},
+	{"long-list", 1200, nil, func(n int) []workload.Txn {
+		all := timeless(blindHistory(n, 0))
+		var list []int64
+		for i := range all {
+			list = append(list, int64(i+1))
+			all[i].Ops = []workload.Op{workload.Append("list", int64(i+1))}
+			if i%(n/100) == n/100-1 { // a hundred transactions read it whole
+				all[i].Ops = append(all[i].Ops, workload.ReadList("list", list...))
+			}
+		}
+		return all
+	}},
+	{"linearizable", 200, []string{"--levels", "linearizable"}, func(n int) []workload.Txn {
+		all := blindHistory(n, 0) // of several clients at a time, on one key for each 200 operations
+		left := map[string]int64{}
+		for i := range all {
+			key := fmt.Sprintf("k%d", i/200)
+			switch {
+			case left[key] != 0 && i == n/2+60: // one read in the middle is of what nobody has left
+				all[i].Ops = []workload.Op{workload.Read(key, left[key]-40)}
+			case i%2 == 0 || left[key] == 0:
+				left[key] = int64(i + 1)
+				all[i].Ops = []workload.Op{workload.Write(key, left[key])}
+			default:
+				all[i].Ops = []workload.Op{workload.Read(key, left[key])}
+			}
+		}
+		return all
+	}},
 }
 
 // first has the first value of each key of the latest [serialHistory].
@@ -145,10 +174,7 @@ func timeless(all []workload.Txn) []workload.Txn {
 // transaction that does not grow.
 func BenchmarkGrowth(b *testing.B) {
 	dir := b.TempDir()
-	bin := filepath.Join(dir, "monitor")
-	if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/monitor").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+	bin := program(b)
 	for _, g := range growths {
 		b.Run(g.name, func(b *testing.B) {
 			for b.Loop() {
