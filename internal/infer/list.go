@@ -542,8 +542,13 @@ func (s *registers) unlinkUnplaced(v uint32) {
 	x.flags &^= inUnplaced
 }
 
-// bridge connects the neighbours of a placed element that has lost its writer.
+// bridge connects the neighbours of a placed element that has lost its writer. A list that somebody has
+// deleted gives no edges (replaced).
 func (s *registers) bridge(v uint32) {
+	const gone = unsupported | deleted
+	if s.keys[s.versions[v].key].flags&gone == gone {
+		return
+	}
 	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
 	if q != 0 {
 		if p != 0 {
