@@ -218,7 +218,14 @@ func (r *groupRun) checkTexts(t *testing.T, want map[string]string) {
 func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	t.Helper()
 	flags := []string{"--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl"}
-	out, err := r.monitor(append([]string{"group", "--group-lease", groupLease.String()}, flags...)...)
+	var out []byte
+	var err error
+	for deadline := time.Now().Add(10 * groupLease); ; time.Sleep(groupLease / 4) { // the owner of a unit tells its numbers soon
+		out, err = r.monitor(append([]string{"group", "--group-lease", groupLease.String()}, flags...)...)
+		if err == nil && !bytes.Contains(out, []byte("null")) || time.Now().After(deadline) {
+			break
+		}
+	}
 	if err != nil {
 		t.Errorf("monitor group: %v\n%s", err, out)
 	}

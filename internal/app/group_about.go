@@ -35,9 +35,18 @@ type aboutUnit struct {
 type aboutKeeper struct {
 	mu      sync.Mutex
 	version group.Version
+	begun   chan struct{} // holds a token when a unit has begun
 }
 
-// followAbout tells of this member once in a lease.
+// begins has the record written soon, since a unit has begun.
+func (k *aboutKeeper) begins() {
+	select {
+	case k.begun <- struct{}{}:
+	default:
+	}
+}
+
+// followAbout tells of this member once in a lease, and when a unit begins.
 func (g *Group) followAbout(ctx context.Context) {
 	for {
 		g.tellAbout(ctx)
@@ -45,6 +54,7 @@ func (g *Group) followAbout(ctx context.Context) {
 		case <-ctx.Done():
 			g.withdrawAbout()
 			return
+		case <-g.about.begun:
 		case <-time.After(g.config.Group.Lease):
 		}
 	}

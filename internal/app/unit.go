@@ -190,6 +190,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 	followed := make(chan struct{})
 	go func() { defer close(followed); u.followOffsets(following, a, settings) }()
 	defer func() { stopFollowing(); <-followed }()
+	u.g.about.begins()
 	u.log.Info("watches the unit", "after", time.Since(began).Round(time.Millisecond).String())
 	select {
 	case <-a.Done():
