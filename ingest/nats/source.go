@@ -75,11 +75,11 @@ func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out cha
 
 // run is the state that outlives the consumers of one Run.
 type run struct {
-	pending uint64 // what the server still had when it sent the last message
 	*Source
 	out    chan<- ingest.Chunk
 	status chan nats.Status
 
+	pending  uint64 // what the server still had when it sent the last message
 	at       place
 	lastTime int64  // store time of message at.next-1, when lastSeq is at.next-1
 	lastSeq  uint64 // last message taken in this run, 0: none
