@@ -264,7 +264,7 @@ func (a *App) openEngine(ctx context.Context) error {
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
-		Changed: a.shelf.changed, PaneWritten: a.strips.written,
+		Changed: a.shelf.changed, PaneWritten: a.strips.written, LevelsChanged: a.noteLevels,
 		Faults: a.path(faultsFolder), Hook: a.options.Hook,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {

@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/window"
 )
 
 // incident tells an event of the monitor. The pages show it beside transactions of its time.
@@ -51,17 +50,14 @@ func (a *App) noteRestart(context.Context) error {
 	return nil
 }
 
-// noteLevels notes which sources have other levels from now on.
-func (a *App) noteLevels(before, after *config.Service) {
-	now := a.options.Now()
-	for _, source := range after.SourceNames() {
-		old, next := before.WatchOf(source), after.WatchOf(source)
-		if old.Expect == next.Expect && slices.Equal(old.Levels, next.Levels) {
-			continue
-		}
-		text := fmt.Sprintf("expected %s, watched %s", next.Expected(), strings.Join(isolation.LevelNames(next.Levels), ", "))
-		a.note(&incident{source, finding.Mark{Name: "other levels", Text: text, Start: stamp(now), End: stamp(now)}}, now)
+// noteLevels notes that a source has other levels from now on.
+func (a *App) noteLevels(source string, c *window.Config) {
+	now, expected := a.options.Now(), c.Setting
+	if expected == "" {
+		expected = c.Expect.String()
 	}
+	text := fmt.Sprintf("expected %s, watched %s", expected, strings.Join(isolation.LevelNames(c.Levels), ", "))
+	a.note(&incident{source, finding.Mark{Name: "other levels", Text: text, Start: stamp(now), End: stamp(now)}}, now)
 }
 
 // incidentsBeside tells incidents and lost input of a source between two instants.

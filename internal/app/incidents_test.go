@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,9 +16,18 @@ import (
 // watching is a service over a folder that follows a file in it, at a time of its own.
 func watching(t *testing.T, dir string, now func() time.Time) *App {
 	t.Helper()
+	return startedWith(t, watched(dir), now)
+}
+
+func watched(dir string) config.Service {
 	s := config.DefaultService()
 	s.Data, s.HTTP.Address, s.Inputs = dir, "127.0.0.1:0", []config.Input{{Tail: []string{filepath.Join(dir, "*.jsonl")}}}
 	s.SelfTest = 0
+	return s
+}
+
+func startedWith(t *testing.T, s config.Service, now func() time.Time) *App {
+	t.Helper()
 	a, err := New(Options{Config: s, Now: now})
 	if err != nil {
 		t.Fatal(err)
@@ -54,15 +63,46 @@ func TestRestartIsToldBeside(t *testing.T) {
 			t.Errorf("at %v: %v, want %d", from, marks, want)
 		}
 	}
-	next := *a.current.Load()
-	next.Watch.Expect, next.Watch.Levels = isolation.Level{Base: isolation.SnapshotIsolation}, []isolation.Level{{Base: isolation.SnapshotIsolation}}
-	a.noteLevels(a.current.Load(), &next)
-	told := ""
-	for _, m := range a.incidentsBeside("default", later, later.Add(time.Second)) {
-		told += m.Name + ": " + m.Text + "; "
+}
+
+// A source that only records name tells other levels too, whether a reload or a start brings them.
+func TestOtherLevelsAreToldBeside(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	now := func() time.Time { return at }
+	line := `{"txn":"T1","source":"raw","status":"committed","start":1,"end":2,"ops":[]}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(told, "other levels: expected snapshot-isolation, watched snapshot-isolation") {
-		t.Errorf("%q", told)
+	told := func(a *App) (told []string) {
+		for _, m := range a.incidentsBeside("raw", at, at.Add(time.Second)) {
+			told = append(told, m.Name+": "+m.Text)
+		}
+		return told
+	}
+	expecting := func(s *config.Service, base isolation.Base) {
+		s.Watch.Expect, s.Watch.Levels = isolation.Level{Base: base}, []isolation.Level{{Base: base}}
+	}
+	a := watching(t, dir, now)
+	waitFor(t, "the record", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 1 })
+	next := *a.current.Load()
+	expecting(&next, isolation.SnapshotIsolation)
+	if err := a.Reload(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := told(a), []string{"other levels: expected snapshot-isolation, watched snapshot-isolation"}; !slices.Equal(got, want) {
+		t.Errorf("after a reload: %q, want %q", got, want)
+	}
+	if err := a.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(10 * time.Minute)
+	s := watched(dir)
+	expecting(&s, isolation.ReadCommitted)
+	a = startedWith(t, s, now)
+	defer a.Stop(context.Background())
+	if got, want := told(a), []string{"the monitor did not run: ", "other levels: expected read-committed, watched read-committed"}; !slices.Equal(got, want) {
+		t.Errorf("after a start: %q, want %q", got, want)
 	}
 }
 

@@ -80,7 +80,6 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 		return errors.Join(err, closeSinks(made))
 	}
 	a.guard.Store(&guard)
-	a.noteLevels(a.current.Load(), next)
 	a.current.Store(next)
 	return a.swapSinks(made)
 }

@@ -58,6 +58,9 @@ type Options struct {
 	// PaneWritten is called after a commit for each pane that it wrote. It is not called concurrently, and must
 	// not block. nil: nobody is told.
 	PaneWritten func(source string, start int64)
+	// LevelsChanged is called with the new configuration of a source that had other levels before, or was
+	// expected to give another one. nil: nobody asks.
+	LevelsChanged func(source string, c *window.Config)
 	// Sinks are the names under which findings are delivered. One that the store has not met begins at
 	// the present. The outbox removes entries that all sinks were given. It keeps at most Outbox
 	// entries and OutboxBytes that some sink does not take. Defaults 100,000 and 256 MiB.
@@ -118,6 +121,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.LevelsChanged == nil {
+		o.LevelsChanged = func(string, *window.Config) {}
 	}
 	if o.Committed == nil {
 		o.Committed = func(int) {}

@@ -71,8 +71,12 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 		}
 	}
 	for i, x := range e.sources.list {
-		if next[i] != nil {
-			x.next = next[i]
+		if next[i] == nil {
+			continue
+		}
+		x.next = next[i]
+		if before := x.machine.Config(); before.Expect != x.next.Expect || !slices.Equal(before.Levels, x.next.Levels) {
+			e.opt.LevelsChanged(x.name, x.next)
 		}
 	}
 	e.opt.Configure = configure
