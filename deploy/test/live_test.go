@@ -129,10 +129,15 @@ type watched struct {
 // watch starts both, with the rules unless rules is "", and waits for the first scrape.
 func watch(t *testing.T, alertmanager, rules string) *watched {
 	t.Helper()
+	return watchExpecting(t, "snapshot-isolation", alertmanager, rules)
+}
+
+func watchExpecting(t *testing.T, level, alertmanager, rules string) *watched {
+	t.Helper()
 	w := &watched{t: t, dir: t.TempDir(), address: freeAddress(t), prometheus: freeAddress(t)}
 	config := write(t, w.dir, "isowatch.yaml", map[string]any{
 		"http":    map[string]any{"address": w.address, "external-url": "http://" + w.address + "/watch/"},
-		"sources": []any{map[string]any{"name": "orders", "expect": "snapshot-isolation", "lateness": "1s", "contract": map[string]any{"value-identity": "unique"}}},
+		"sources": []any{map[string]any{"name": "orders", "expect": level, "lateness": "1s", "contract": map[string]any{"value-identity": "unique"}}},
 		"inputs":  []any{map[string]any{"stdin": true}},
 		"sinks":   []any{map[string]any{"alertmanager": map[string]any{"urls": []any{"http://" + alertmanager}}}},
 	})
@@ -407,6 +412,26 @@ func TestOneWakesOnce(t *testing.T) {
 	}
 	for _, names := range woken.of("inbox") {
 		t.Logf("the inbox got %v", names)
+	}
+}
+
+// TestOneFaultOfTwoAnomaliesWakesOnce: a session reads what it has replaced, and replaces it once more. That is
+// a stale read and a lost update, of the same transactions.
+func TestOneFaultOfTwoAnomaliesWakesOnce(t *testing.T) {
+	program(t, "prometheus")
+	am, woken := sampleAlertmanager(t)
+	w := watchExpecting(t, "strong-session-serializable", am, "")
+	at := time.Now()
+	for i := range 2 {
+		if _, err := fmt.Fprintf(w.in, `{"txn":"T%d","source":"orders","session":"s","seq":%[1]d,"start":%d,"end":%d,"status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":%[1]d}]}`+"\n",
+			i+1, at.UnixNano()+int64(i)*1e6, at.UnixNano()+int64(i)*1e6+1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, time.Minute, "a person is woken", func() bool { return len(woken.of("person")) > 0 })
+	time.Sleep(5 * time.Second) // another group goes out within 3 s
+	if got := fmt.Sprint(woken.of("person")); got != "[[IsolationViolated IsolationViolated]]" {
+		t.Errorf("a person was woken by %s", got)
 	}
 }
 
