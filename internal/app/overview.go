@@ -154,10 +154,18 @@ func (a *App) gravity(x *engine.SourceStatus) int {
 		return 3
 	case v.Verdict == window.Violated:
 		return 2
+	case unmarked(x):
+		return 1
 	case v.Verdict == window.OK, healthy(x, v):
 		return 0
 	}
 	return 1
+}
+
+// unmarked says of a source whose records have times that its watermark has not begun: an input has not answered yet, so
+// what a late record could explain is not judged.
+func unmarked(x *engine.SourceStatus) bool {
+	return x.Watermark == 0 && transactions(&x.Counters) > x.Counters.Timeless
 }
 
 // allRead says whether all inputs can be read, and were read to their ends.
@@ -212,7 +220,7 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
-		ByContract: healthy(x, x.Verdicts[expect]), Unmarked: x.Watermark == 0 && n > x.Counters.Timeless,
+		ByContract: healthy(x, x.Verdicts[expect]), Unmarked: unmarked(x),
 	}
 	if n == 0 && view.Reason == "" {
 		view.Reason = "no record of it has come yet"
@@ -256,7 +264,10 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 	for _, name := range levels {
 		v := x.Verdicts[name]
 		l := web.Level{Name: name, Verdict: cmp.Or(v.Verdict, "not known yet"), Reason: v.Reason}
-		if healthy(x, v) {
+		switch {
+		case view.Unmarked && l.Verdict != string(window.Violated):
+			l.Verdict, l.Reason = "not known yet", "an input has not answered yet"
+		case healthy(x, v):
 			l.Verdict = "no violation found"
 		}
 		for i, c := range parts {

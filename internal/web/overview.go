@@ -223,6 +223,8 @@ func (r sourceRow) Sign() string {
 		return "∅ stopped"
 	case r.Verdict == "violated":
 		return "✕ violated"
+	case r.Unmarked:
+		return "? not judged yet"
 	case r.Verdict == "ok":
 		return "✓ ok"
 	case r.ByContract:
@@ -238,7 +240,7 @@ func (r sourceRow) Tone() string {
 		return "lost"
 	case r.Verdict == "violated":
 		return "violated"
-	case r.Verdict == "ok", r.ByContract:
+	case !r.Unmarked && (r.Verdict == "ok" || r.ByContract):
 		return "cleared"
 	}
 	return "uncertain"
@@ -246,7 +248,7 @@ func (r sourceRow) Tone() string {
 
 // Healthy says of a source without a violation what is decided.
 func (r sourceRow) Healthy() string {
-	if r.Verdict == "violated" || r.Stopped || r.Decided == "" {
+	if r.Verdict == "violated" || r.Stopped || r.Unmarked || r.Decided == "" {
 		return ""
 	}
 	if r.ByContract || r.Verdict == "ok" { // its badge says the rest

@@ -152,6 +152,22 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// A source is not called healthy while an input keeps its watermark from beginning. What was found counts at once.
+func TestNotJudgedYet(t *testing.T) {
+	for want, s := range map[string]Source{
+		"? not judged yet uncertain":   {Unmarked: true, Verdict: "ok", Decided: "100%"},
+		"✓ ok cleared":                 {Timed: true, Verdict: "ok"},
+		"✕ violated violated":          {Unmarked: true, Verdict: "violated"},
+		"✓ no violation found cleared": {Timed: true, Verdict: "unknown", ByContract: true},
+		"? not judged yet uncertain ":  {Unmarked: true, Verdict: "unknown", ByContract: true},
+	} {
+		r := sourceRow{Source: &s}
+		if got := r.Sign() + " " + r.Tone(); got != strings.TrimSpace(want) || s.Unmarked && r.Healthy() != "" {
+			t.Errorf("%+v: %q, want %q, and says %q", s, got, want, r.Healthy())
+		}
+	}
+}
+
 func TestShortNumber(t *testing.T) {
 	for n, want := range map[float64]string{0: "0", 0.123456: "0.123", 99.96: "100", 150: "150", 9999: "9999", 12345: "12k", 1234567: "1.23M"} {
 		if got := shortNumber(n); got != want {
