@@ -45,7 +45,7 @@ func (s *absences) appendedBefore(v, n uint32) bool {
 }
 
 // triesAgain takes in that n tries again what one without a record did: what it wrote names no
-// writer. O(writes of n).
+// writer. Of unknown outcome, it counts on as long as others show that it took effect. O(writes of n).
 func (s *registers) triesAgain(n uint32) {
 	if s.txns[n].flags&again != 0 {
 		return
@@ -56,6 +56,9 @@ func (s *registers) triesAgain(n uint32) {
 		if k := &s.keys[s.versions[v].key]; k.kind == event.List || s.opt.Observed && k.kind <= event.Register && k.flags&(versioned|repeats) == 0 {
 			s.makeAmbiguous(v)
 		}
+	}
+	if t := &s.txns[n]; t.state == counted && t.flags&unknown != 0 {
+		s.demote = append(s.demote, n)
 	}
 }
 
