@@ -235,6 +235,9 @@ func (m *paired) start(t *testing.T) {
 
 func (m *paired) kill(t *testing.T) {
 	t.Helper()
+	for deadline := time.Now().Add(pairPatience); m.log.String() == "" && time.Now().Before(deadline); { // it is up
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err := m.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Errorf("monitor %s had ended by itself: %v", m.name, err)
 	}
