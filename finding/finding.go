@@ -33,21 +33,18 @@ const (
 
 // Finding is the record of an anomaly, as every output prints it (docs/findings.md).
 type Finding struct {
-	ID            string            `json:"id"`
-	Source        string            `json:"source"`
-	Epoch         string            `json:"epoch,omitempty"`
-	Kind          Kind              `json:"kind"`
-	State         State             `json:"state"`
-	Revision      int               `json:"revision"`
-	Certain       bool              `json:"certain"`
-	RestsOn       []string          `json:"rests_on,omitempty"` // contract key=value that it takes for granted
-	AtLeast       bool              `json:"at_least,omitempty"`
-	Anomaly       string            `json:"anomaly"`
-	Title         string            `json:"title"`
-	Headline      string            `json:"headline,omitempty"` // what happened, in one sentence
-	Meaning       string            `json:"meaning,omitempty"`  // what that means in practice
-	Causes        []string          `json:"causes,omitempty"`   // the likely ones, the likeliest first
-	Next          []string          `json:"next,omitempty"`     // what to do, in this order
+	ID       string   `json:"id"`
+	Source   string   `json:"source"`
+	Epoch    string   `json:"epoch,omitempty"`
+	Kind     Kind     `json:"kind"`
+	State    State    `json:"state"`
+	Revision int      `json:"revision"`
+	Certain  bool     `json:"certain"`
+	RestsOn  []string `json:"rests_on,omitempty"` // contract key=value that it takes for granted
+	AtLeast  bool     `json:"at_least,omitempty"`
+	Anomaly  string   `json:"anomaly"`
+	Title    string   `json:"title"`
+	Guidance
 	Refutes       []string          `json:"refutes"`
 	AlsoRefutes   []string          `json:"also_refutes"`
 	ElleNot       []string          `json:"elle_not,omitempty"`
@@ -73,6 +70,14 @@ type Finding struct {
 	Hidden  bool   `json:"hidden,omitempty"`   // hashes stand in place of values in its texts and edges
 	Cut     bool   `json:"cut,omitempty"`      // there are more transactions or edges than it names
 	PageURL string `json:"page_url,omitempty"` // of its page: set on its way to a sink, and not stored. The last key (alert)
+}
+
+// Guidance tells a person about a finding.
+type Guidance struct {
+	Headline string   `json:"headline,omitempty"` // what happened, in one sentence
+	Meaning  string   `json:"meaning,omitempty"`  // what that means in practice
+	Causes   []string `json:"causes,omitempty"`   // the likely ones, the likeliest first
+	Next     []string `json:"next,omitempty"`     // what to do, in this order
 }
 
 // Ends says when transactions ended where the history of a finding does not say it. All are RFC 3339.

@@ -102,28 +102,33 @@ type vertex struct {
 	goneOut bool   // an edge out of the vertex led to a vertex that was freed
 }
 
-// Graph is a set of orders over one adjacency. Use [New]. Not safe for
-// concurrent use.
-type Graph struct {
-	watched  []View
-	orders   []order       // by the views that lead them
-	at       []uint8       // by view: its order
-	implied  []Views       // by view: those that follow from it, and itself
-	follow   [256]Views    // by labels of an edge: the views that follow one of them
-	past     []LevelChange // all changes of the views so far
-	plain    *order        // the only view's, when it is not split
-	cells    []rank        // of the vertices: see vertex_layout.go
+// adjacency is the vertices and the edges between them, whatever their orders are.
+type adjacency struct {
+	cells    []rank // of the vertices: see vertex_layout.go
 	edges    []Edge
 	freeEdge flat.Slots
 	stride   uint32 // cells of a vertex
-	nodes    uint16 // of a vertex, over all orders
 	// numVertices is how many numbers there are cells for.
 	numVertices int
 	numLive     int // vertices with a live node
-	seq         uint32
-	serial      uint32 // of the latest vertex; never 0 once one was added
-	timed       bool   // some view is
-	spans       []span // by vertex, where some view is timed
+}
+
+// Graph is a set of orders over one adjacency. Use [New]. Not safe for
+// concurrent use.
+type Graph struct {
+	adjacency
+	watched []View
+	orders  []order       // by the views that lead them
+	at      []uint8       // by view: its order
+	implied []Views       // by view: those that follow from it, and itself
+	follow  [256]Views    // by labels of an edge: the views that follow one of them
+	past    []LevelChange // all changes of the views so far
+	plain   *order        // the only view's, when it is not split
+	nodes   uint16        // of a vertex, over all orders
+	seq     uint32
+	serial  uint32 // of the latest vertex; never 0 once one was added
+	timed   bool   // some view is
+	spans   []span // by vertex, where some view is timed
 
 	// Scratch of the searches; no state.
 	seen    []uint32
@@ -148,7 +153,7 @@ func New(views ...View) *Graph { return NewFollowing(nil, views...) }
 // divide.go). A view that implies another one is not less timed, follows all anti-dependencies
 // of it and, if both are split, all of its Dep.
 func NewFollowing(implied []Views, views ...View) *Graph {
-	g := &Graph{edges: make([]Edge, 1), implied: implied}
+	g := &Graph{adjacency: adjacency{edges: make([]Edge, 1)}, implied: implied}
 	g.watch(views)
 	for _, p := range g.parts(1<<len(views) - 1) {
 		g.orders = append(g.orders, order{
@@ -196,35 +201,35 @@ func (g *Graph) layOrders() {
 }
 
 // NumLive is the number of vertices with a live node in some view.
-func (g *Graph) NumLive() int { return g.numLive }
+func (g *adjacency) NumLive() int { return g.numLive }
 
 // NumEdges is the number of stored edges.
-func (g *Graph) NumEdges() int { return len(g.edges) - 1 - g.freeEdge.Len() }
+func (g *adjacency) NumEdges() int { return len(g.edges) - 1 - g.freeEdge.Len() }
 
 // Edge is the stored edge; valid until the next edge is added.
-func (g *Graph) Edge(id EdgeID) *Edge { return &g.edges[id] }
+func (g *adjacency) Edge(id EdgeID) *Edge { return &g.edges[id] }
 
 // FirstOut and NextOut walk the edges out of v, latest first; FirstIn and NextIn
 // those into v. Edges whose other end was freed are left out.
-func (g *Graph) FirstOut(v Vertex) EdgeID { return g.skipOut(g.vertex(v).out) }
+func (g *adjacency) FirstOut(v Vertex) EdgeID { return g.skipOut(g.vertex(v).out) }
 
 // NextOut continues the walk of [Graph.FirstOut].
-func (g *Graph) NextOut(id EdgeID) EdgeID { return g.skipOut(g.edges[id].nextOut) }
+func (g *adjacency) NextOut(id EdgeID) EdgeID { return g.skipOut(g.edges[id].nextOut) }
 
 // FirstIn starts the walk over the edges into v.
-func (g *Graph) FirstIn(v Vertex) EdgeID { return g.skipIn(g.vertex(v).in) }
+func (g *adjacency) FirstIn(v Vertex) EdgeID { return g.skipIn(g.vertex(v).in) }
 
 // NextIn continues the walk of [Graph.FirstIn].
-func (g *Graph) NextIn(id EdgeID) EdgeID { return g.skipIn(g.edges[id].nextIn) }
+func (g *adjacency) NextIn(id EdgeID) EdgeID { return g.skipIn(g.edges[id].nextIn) }
 
-func (g *Graph) skipOut(id EdgeID) EdgeID {
+func (g *adjacency) skipOut(id EdgeID) EdgeID {
 	for id != 0 && g.edges[id].toGone {
 		id = g.edges[id].nextOut
 	}
 	return id
 }
 
-func (g *Graph) skipIn(id EdgeID) EdgeID {
+func (g *adjacency) skipIn(id EdgeID) EdgeID {
 	for id != 0 && g.gone(&g.edges[id]) {
 		id = g.edges[id].nextIn
 	}
@@ -232,16 +237,16 @@ func (g *Graph) skipIn(id EdgeID) EdgeID {
 }
 
 // gone says whether the tail of e was freed.
-func (g *Graph) gone(e *Edge) bool { return g.vertex(e.From).serial != e.fromSerial }
+func (g *adjacency) gone(e *Edge) bool { return g.vertex(e.From).serial != e.fromSerial }
 
 // Known says whether v was added and not freed.
-func (g *Graph) Known(v Vertex) bool { return int(v) < g.numVertices && g.vertex(v).serial != 0 }
+func (g *adjacency) Known(v Vertex) bool { return int(v) < g.numVertices && g.vertex(v).serial != 0 }
 
 // Settle is the Place.Settle that v was added with.
-func (g *Graph) Settle(v Vertex) int64 { return g.vertex(v).settle }
+func (g *adjacency) Settle(v Vertex) int64 { return g.vertex(v).settle }
 
 // Live says whether v has a live node in some view.
-func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertex(v).live > 0 }
+func (g *adjacency) Live(v Vertex) bool { return g.Known(v) && g.vertex(v).live > 0 }
 
 // AllLive says whether no node of v has retired in any view.
 func (g *Graph) AllLive(v Vertex) bool {
@@ -343,7 +348,7 @@ func SetAside(g *Graph, e *Edge, views Views) EdgeID {
 	return g.newEdge(e, 0, views&g.follow[e.Labels])
 }
 
-func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
+func (g *adjacency) newEdge(e *Edge, in, aside Views) EdgeID {
 	place, ok := g.freeEdge.Take()
 	if !ok {
 		place = g.growEdges()
@@ -362,12 +367,12 @@ func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 // growEdges is not inlined: what seldom happens shall not stand between what does.
 //
 //go:noinline
-func (g *Graph) growEdges() uint32 {
+func (g *adjacency) growEdges() uint32 {
 	g.edges = flat.Push(g.edges, Edge{})
 	return uint32(len(g.edges) - 1)
 }
 
-func (g *Graph) recycle(id EdgeID) {
+func (g *adjacency) recycle(id EdgeID) {
 	g.edges[id] = Edge{}
 	g.freeEdge.Give(uint32(id))
 }

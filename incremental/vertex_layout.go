@@ -34,7 +34,7 @@ var (
 )
 
 // lone are the vertices of a plain graph.
-func (g *Graph) lone() []lone {
+func (g *adjacency) lone() []lone {
 	return unsafe.Slice((*lone)(unsafe.Pointer(unsafe.SliceData(g.cells))), g.numVertices)
 }
 
@@ -80,7 +80,7 @@ func (g *Graph) shareVertices() {
 	}
 }
 
-func (g *Graph) vertex(v Vertex) *vertex {
+func (g *adjacency) vertex(v Vertex) *vertex {
 	return vertexIn(&g.cells[uint32(v)*g.stride])
 }
 

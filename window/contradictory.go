@@ -2,9 +2,7 @@ package window
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -38,19 +36,13 @@ func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
 	at := positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	if i < 0 {
 		i = len(x.Groups)
-		x.Groups = append(x.Groups, s.newContradictory(name, epoch, id, end, at))
+		x.Groups = append(x.Groups, &contradictoryGroup{ongoing: s.begin(infer.Contradictory, name, epoch, id, end, at), Pattern: name})
+		x.Groups[i].Finding.Hidden = s.cfg.Hide != "" // its texts tell no values
 	}
 	g := x.Groups[i]
 	f := &g.Finding
 	f.LastPosition = at
-	if len(f.Txns) < maxContradictoryTxns && !slices.Contains(f.Txns, id) {
-		f.Txns = append(f.Txns, id)
-		if t.Name.Len > 0 {
-			if f.Names == nil {
-				f.Names = map[string]string{}
-			}
-			f.Names[id] = b.Text(t.Name)
-		}
+	if len(f.Txns) < maxContradictoryTxns && g.add(id, b.Text(t.Name)) {
 		where := "the second record of " + id
 		if t.Session.Len > 0 {
 			where += " is of session " + isolation.Cut(b.Text(t.Session), maxSessionText)
@@ -60,20 +52,6 @@ func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
 	x.grow(s, g, 1, end)
 }
 
-func (s *reports) newContradictory(name, epoch, id string, end int64, at string) *contradictoryGroup {
-	g := &contradictoryGroup{ongoing: ongoing{Since: end, Last: end}, Pattern: name}
-	kind := isolation.NameOf(infer.Contradictory)
-	f := &g.Finding
-	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
-	f.Kind, f.Anomaly, f.Title = kind.Kind, kind.Anomaly, kind.Title
-	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
-	f.Hidden = s.cfg.Hide != "" // its texts tell no values
-	of := *f
-	of.Txns = []string{name, id, fmt.Sprint(end)}
-	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
-	return g
-}
-
 func (g *contradictoryGroup) sessions() (pattern, epoch string) { return g.Pattern, g.Finding.Epoch }
 
 func (g *contradictoryGroup) says(s *reports) (headline, explanation string) {
@@ -81,18 +59,7 @@ func (g *contradictoryGroup) says(s *reports) (headline, explanation string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, and other content. The first record of each transaction is kept.",
 		finding.Counted(g.Count, "record has the id of an earlier one", "records have the ids of earlier ones"))
-	switch g.Pattern {
-	case otherSessions:
-		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxContradictoryGroups)
-	case "":
-		b.WriteString("\n  - of no session")
-	default:
-		fmt.Fprintf(&b, "\n  - sessions: %s", finding.OneLine(g.Pattern))
-	}
-	if !s.untimed {
-		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
-		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
-	}
+	b.WriteString(g.who(s, g.Pattern, "of no session", maxContradictoryGroups))
 	for _, where := range g.Where {
 		b.WriteString("\n  - " + where)
 	}

@@ -2,11 +2,8 @@ package window
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -41,36 +38,16 @@ func (h *finder) noteMissed(n uint32, missing int64) {
 	at := positionText(s.clock.partitions[info.Partition].Name, info.Offset)
 	if i < 0 {
 		i = len(s.missed.Groups)
-		s.missed.Groups = append(s.missed.Groups, s.newMissed(name, epoch, &r, info.End, at))
+		s.missed.Groups = append(s.missed.Groups, &missedGroup{ongoing: s.begin(infer.SequenceGap, name, epoch, r.ID, info.End, at), Pattern: name})
 	}
 	g := s.missed.Groups[i]
 	f := &g.Finding
 	f.LastPosition = at
 	g.Places++
-	if len(f.Txns) < maxMissedTxns && !slices.Contains(f.Txns, r.ID) {
-		f.Txns = append(f.Txns, r.ID)
-		if r.Name != "" {
-			if f.Names == nil {
-				f.Names = map[string]string{}
-			}
-			f.Names[r.ID] = r.Name
-		}
+	if len(f.Txns) < maxMissedTxns && g.add(r.ID, r.Name) {
 		g.Where = append(g.Where, finding.OneLine(fmt.Sprintf("session %s, before #%d (%s)", isolation.Cut(r.Session, maxSessionText), r.Seq, r.ID)))
 	}
 	s.missed.grow(s, g, missing, info.End)
-}
-
-func (s *reports) newMissed(name, epoch string, r *event.Record, end int64, at string) *missedGroup {
-	g := &missedGroup{ongoing: ongoing{Since: end, Last: end}, Pattern: name}
-	kind := isolation.NameOf(infer.SequenceGap)
-	f := &g.Finding
-	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
-	f.Kind, f.Anomaly, f.Title = kind.Kind, kind.Anomaly, kind.Title
-	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
-	id := *f
-	id.Txns = []string{name, r.ID, fmt.Sprint(end)}
-	f.ID = s.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
-	return g
 }
 
 func (g *missedGroup) sessions() (pattern, epoch string) { return g.Pattern, g.Finding.Epoch }
@@ -79,15 +56,7 @@ func (g *missedGroup) says(s *reports) (headline, explanation string) {
 	headline = finding.Counted(g.Count, "record is missing.", "records are missing.")
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s missing, in %s: the numbers (seq) of their sessions are not in a row.", finding.Counted(g.Count, "record is", "records are"), finding.Counted(g.Places, "place", "places"))
-	if g.Pattern == otherSessions {
-		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxMissedGroups)
-	} else {
-		fmt.Fprintf(&b, "\n  - sessions: %s", finding.OneLine(g.Pattern))
-	}
-	if !s.untimed {
-		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
-		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
-	}
+	b.WriteString(g.who(s, g.Pattern, "of no session", maxMissedGroups))
 	for _, where := range g.Where {
 		b.WriteString("\n  - " + where)
 	}

@@ -1,11 +1,13 @@
 package window
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Some faults of a service go on for hours: its transactions ask for less than is expected, or
@@ -27,6 +29,55 @@ type ongoing struct {
 }
 
 func (g *ongoing) state() *ongoing { return g }
+
+// begin begins the finding of a group of sessions with this pattern. Its first transaction is id, whose record is at.
+func (s *reports) begin(kind finding.AnomalyKind, sessions, epoch, id string, end int64, at string) ongoing {
+	g := ongoing{Since: end, Last: end}
+	name := isolation.NameOf(kind)
+	f := &g.Finding
+	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
+	f.Kind, f.Anomaly, f.Title = name.Kind, name.Anomaly, name.Title
+	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
+	of := *f
+	of.Txns = []string{sessions, id, fmt.Sprint(end)}
+	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
+	return g
+}
+
+// add adds the transaction to those that the finding names. It says whether the finding did not name it before.
+func (g *ongoing) add(id, name string) bool {
+	f := &g.Finding
+	if slices.Contains(f.Txns, id) {
+		return false
+	}
+	f.Txns = append(f.Txns, id)
+	if name != "" {
+		if f.Names == nil {
+			f.Names = map[string]string{}
+		}
+		f.Names[id] = name
+	}
+	return true
+}
+
+// who says which sessions the group is of, and since when it has happened. most is how many
+// patterns have groups of their own, and none stands for sessions without a name.
+func (g *ongoing) who(s *reports, sessions, none string, most int) string {
+	var text string
+	switch sessions {
+	case otherSessions:
+		text = fmt.Sprintf("\n  - sessions: others than the first %d patterns of them", most)
+	case "":
+		text = "\n  - " + none
+	default:
+		text = "\n  - sessions: " + finding.OneLine(sessions)
+	}
+	if !s.untimed {
+		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+		text += fmt.Sprintf("\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
+	}
+	return text
+}
 
 // group is an ongoing finding of some kind.
 type group interface {

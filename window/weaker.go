@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -82,25 +81,18 @@ func (s *reports) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, 
 	f := &g.Finding
 	f.LastPosition = positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	if len(f.Txns) < maxWeakerTxns {
-		s.nameWeaker(f, b, t)
+		s.nameWeaker(g, b, t)
 	}
 	s.weaker.grow(s, g, 1, end)
 }
 
 // nameWeaker takes t among the transactions that the finding names.
-func (s *reports) nameWeaker(f *finding.Finding, b *event.Batch, t *event.Txn) {
-	id := b.Text(t.ID)
-	if slices.Contains(f.Txns, id) {
+func (s *reports) nameWeaker(g *weakerGroup, b *event.Batch, t *event.Txn) {
+	f, id := &g.Finding, b.Text(t.ID)
+	if !g.add(id, b.Text(t.Name)) {
 		return
 	}
-	f.Txns = append(f.Txns, id)
 	f.Levels[id] = b.Text(t.Isolation)
-	if t.Name.Len > 0 {
-		if f.Names == nil {
-			f.Names = map[string]string{}
-		}
-		f.Names[id] = b.Text(t.Name)
-	}
 	if on := b.Label(t, finding.EndpointLabel); on != "" {
 		if f.Endpoints == nil {
 			f.Endpoints = map[string]string{}
@@ -173,18 +165,7 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	if s.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
 		b.WriteString(" The name means different levels in different products. It is taken as the weakest: name your product, as in --expect postgresql/repeatable-read.")
 	}
-	switch g.Pattern {
-	case "":
-		b.WriteString("\n  - sessions: they name none")
-	case otherSessions:
-		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxWeaker)
-	default:
-		fmt.Fprintf(&b, "\n  - sessions: %s", finding.OneLine(g.Pattern))
-	}
-	if !s.untimed {
-		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
-		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
-	}
+	b.WriteString(g.who(s, g.Pattern, "sessions: they name none", maxWeaker))
 	fmt.Fprintf(&b, "\n  - for example %s", finding.OneLine(strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", ")))
 	b.WriteString("\nThey get what they asked for, so anomalies that this level allows are not alerted. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
 		"that expects it. If the records are wrong about it, declare isolation=ignore.")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -31,7 +32,7 @@ const killStream = "KILLED"
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	messages := plantedMessages(t, 30_000, 1_000)
+	messages := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
 	history := filepath.Join(dir, "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(messages, nil), 0o600); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestKilled(t *testing.T) {
 	}
 	deadline := time.Now().Add(30 * time.Second)
 	for len(storedIDs(t, m.data)) < len(want) && time.Now().Before(deadline) {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // each look is a process
 	}
 	time.Sleep(300 * time.Millisecond) // room for one too many
 	m.end(t, syscall.SIGTERM)
@@ -139,7 +140,7 @@ func publish(url string, messages [][]byte) error {
 		if _, err := js.Publish(context.Background(), "killed", m); err != nil {
 			return err
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(3 * time.Second / time.Duration(len(messages)))
 	}
 	return nil
 }

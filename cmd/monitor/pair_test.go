@@ -24,6 +24,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 const (
@@ -39,7 +40,7 @@ const (
 func TestPair(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	records := plantedMessages(t, 30_000, 1_000)
+	records := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
 	history := filepath.Join(dir, "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)
@@ -85,19 +86,22 @@ func TestPair(t *testing.T) {
 // docs/scale.md says it.
 func TestPairOverPartitions(t *testing.T) {
 	t.Parallel()
-	records := plantedMessages(t, 30_000, 1_000)
+	records := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	want := checkedIDs(t, history)
 	for _, partitions := range []int{1, 4} {
-		got := runPair(t, kafkaPair(t, records, partitions), []string{"a", "b"}, want, nil)
-		if n := got.differing(); partitions == 1 && n != 0 {
-			t.Errorf("%d of %d findings have two texts over one partition", n, len(want))
-		} else {
-			t.Logf("%d partitions: %d of %d findings have two texts", partitions, n, len(want))
-		}
+		t.Run(fmt.Sprint(partitions), func(t *testing.T) {
+			t.Parallel()
+			got := runPair(t, kafkaPair(t, records, partitions), []string{"a", "b"}, want, nil)
+			if n := got.differing(); partitions == 1 && n != 0 {
+				t.Errorf("%d of %d findings have two texts over one partition", n, len(want))
+			} else {
+				t.Logf("%d partitions: %d of %d findings have two texts", partitions, n, len(want))
+			}
+		})
 	}
 }
 
@@ -136,7 +140,7 @@ func kafkaPair(t *testing.T, records [][]byte, partitions int) pairInput {
 				if err := w.WriteMessages(context.Background(), messages...); err != nil {
 					return err
 				}
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(1500 * time.Millisecond * time.Duration(len(batch)) / time.Duration(len(records)))
 			}
 			return nil
 		},
@@ -231,6 +235,9 @@ func (m *paired) start(t *testing.T) {
 
 func (m *paired) kill(t *testing.T) {
 	t.Helper()
+	for deadline := time.Now().Add(pairPatience); m.log.String() == "" && time.Now().Before(deadline); { // it is up
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err := m.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Errorf("monitor %s had ended by itself: %v", m.name, err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // TestMain lets several scripts run at once: they wait for services most of their time.
 func TestMain(m *testing.M) {
-	testrun.Waiting(6)
+	testrun.Waiting(10)
 	testscript.Main(m, map[string]func(){"monitor": main})
 }
 

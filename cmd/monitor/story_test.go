@@ -17,7 +17,8 @@ import (
 func found(id, title, anomaly string, expected bool, txns ...string) alert.Delivery {
 	return alert.Delivery{Finding: finding.Finding{
 		ID: id, Kind: finding.KindViolation, State: finding.Provisional, Certain: true, Expected: expected, Title: title, Anomaly: anomaly,
-		Headline: "What happened.", Txns: txns, Edges: []finding.Edge{{Key: "x"}}, Causes: []string{"Cause of " + id}, Next: []string{"Step."},
+		Guidance: finding.Guidance{Headline: "What happened.", Causes: []string{"Cause of " + id}, Next: []string{"Step."}},
+		Txns:     txns, Edges: []finding.Edge{{Key: "x"}},
 		Refutes: []string{"strong-session-causal"}, AlsoRefutes: []string{"strong-session-serializable"},
 	}}
 }

@@ -29,9 +29,12 @@ func aFinding(r *rand.Rand, n int) finding.Finding {
 	f := finding.Finding{
 		ID: fmt.Sprintf("%016x-%08x", r.Uint64(), n), Source: []string{"orders", "billing"}[n%2], Kind: finding.KindViolation, State: finding.Final, Revision: 2,
 		Certain: true, Anomaly: []string{"G2-item", "G-single-item", "G1a"}[n%7%3], Title: "write skew", Count: int64(n % 2),
-		Headline: fmt.Sprintf("%s and %s each read what the other one wrote, of %s.", one, two, keys[0]),
-		Meaning:  "Each transaction checked a rule that the other one broke.", Causes: []string{"The database ran both at snapshot isolation.", "A session asked for a weaker level."},
-		Next: []string{"Find the two code paths.", "Lock the rows that they check."}, Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
+		Guidance: finding.Guidance{
+			Headline: fmt.Sprintf("%s and %s each read what the other one wrote, of %s.", one, two, keys[0]),
+			Meaning:  "Each transaction checked a rule that the other one broke.", Causes: []string{"The database ran both at snapshot isolation.", "A session asked for a weaker level."},
+			Next: []string{"Find the two code paths.", "Lock the rows that they check."},
+		},
+		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
 		Txns: []string{one, two}, Names: map[string]string{one: fmt.Sprint("path", n%40), two: "refund"}, Endpoints: map[string]string{one: fmt.Sprint("db-", n%2, ":5432")},
 		Edges: []finding.Edge{
 			{From: one, To: two, Type: "rw", Key: keys[0], Value: "17", Evidence: one + " read " + keys[0] + " = 16, which " + two + " overwrote with 17"},

@@ -105,7 +105,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	v, ok := amount(b, o)
 	if !ok {
 		s.giveUp(k)
-		s.readUnchecked(k)
+		s.readUnchecked(n, k)
 		return
 	}
 	if x := &s.keys[k]; nothing && x.kind == event.Counter && x.flags&loose == 0 {
@@ -118,7 +118,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	case told:
 		s.readCount(b, c, n, i, o, v)
 	case !own.read:
-		s.readOpen(OpenCounter)
+		s.readOpen(n, OpenCounter)
 	}
 	if !told {
 		s.loosen(k)

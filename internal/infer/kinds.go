@@ -105,7 +105,7 @@ func (s *kinds) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 	default:
 		s.Counters.Ignored++ // that it was not what was expected gives no edge
 		if c.flags&(hasRead|wrote) == 0 {
-			s.readUnchecked(k)
+			s.readUnchecked(n, k)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (s *kinds) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 		s.readValue(c, n, i, event.Hash{}, true)
 	} else {
 		s.Counters.Ambiguous++
-		s.readOpen(OpenNameless)
+		s.readOpen(n, OpenNameless)
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *lists) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if o.Flags&event.NotFound == 0 {
 		if o.Flags&event.IsArray == 0 {
 			s.giveUp(c.key)
-			s.readUnchecked(c.key)
+			s.readUnchecked(n, c.key)
 			return
 		}
 		elems = b.ElemsOf(o)
@@ -68,7 +68,7 @@ func (s *lists) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	c.readLen, c.readHash.Lo, c.readOp = uint32(len(elems)), h, op
 	if s.afterUnseen(c.key, elems) {
 		s.countAbsent()
-		s.readOpen(OpenNothing)
+		s.readOpen(n, OpenNothing)
 		return
 	}
 	c.readVer = s.show(c.key, elems, n, op)

@@ -75,7 +75,7 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	switch {
 	case len(version) > 0 && (c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold):
 		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
-		s.readOpen(OpenNameless)
+		s.readOpen(n, OpenNameless)
 	case len(version) > 0:
 		h := versionIdentity(version)
 		s.noteVersion(k, o.ValueHash, h)
@@ -88,7 +88,7 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 			c.flags |= untold
 		}
 		s.Counters.Ambiguous++
-		s.readOpen(OpenNameless)
+		s.readOpen(n, OpenNameless)
 	}
 }
 

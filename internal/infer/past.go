@@ -297,7 +297,7 @@ func (s *registers) sawAnother(c *touch, n, op uint32, h event.Hash, nothing boo
 		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {
 			s.countAbsent()
-			s.readOpen(OpenNothing)
+			s.readOpen(n, OpenNothing)
 			return
 		}
 		v = s.absent(c.key)

@@ -44,12 +44,12 @@ type Reads struct {
 // Reads says how many were taken in, and how many are open.
 func (s *ledger) Reads() Reads { return s.reads }
 
-// readOpen counts a read that names no version, by the transaction in work. One of unknown outcome may
-// not count again: see forget.
-func (s *ledger) readOpen(why OpenRead) {
+// readOpen counts a read of n that names no version. A transaction of unknown outcome may not count
+// again: see forget.
+func (s *ledger) readOpen(n uint32, why OpenRead) {
 	s.reads.Total++
 	s.reads.Open[why]++
-	if x := &s.txns[s.working]; x.flags&unknown != 0 {
+	if x := &s.txns[n]; x.flags&unknown != 0 {
 		if at := slices.Index(unnamedCauses[:], why); x.unnamed[at] < math.MaxUint8 {
 			x.unnamed[at]++
 		}
@@ -63,8 +63,8 @@ var unnamedCauses = [8]OpenRead{
 	OpenNameless - 1: OpenNameless, OpenCounter - 1: OpenCounter,
 }
 
-// readUnchecked counts a read of k, by the transaction in work, from which nothing is inferred.
-func (s *registers) readUnchecked(k uint32) {
+// readUnchecked counts a read of k by n, the transaction in work, from which nothing is inferred.
+func (s *registers) readUnchecked(n, k uint32) {
 	if s.keys[k].flags&unsupported != 0 {
 		c := s.touchOf(k)
 		if c.flags&hasRead != 0 {
@@ -72,7 +72,7 @@ func (s *registers) readUnchecked(k uint32) {
 		}
 		c.flags |= hasRead
 	}
-	s.readOpen(OpenUnchecked)
+	s.readOpen(n, OpenUnchecked)
 }
 
 // uncheckedOp counts o, an operation of n on k from which nothing is inferred, if it is a read.
@@ -81,7 +81,7 @@ func (s *kinds) uncheckedOp(b *event.Batch, n, k uint32, o *event.Op) {
 	switch {
 	case o.Kind == event.Read && o.Nothing() && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case o.Kind == event.Read || o.Kind == event.CAS || len(prev) > 0 && s.keys[k].flags&versioned != 0:
-		s.readUnchecked(k)
+		s.readUnchecked(n, k)
 	}
 }
 

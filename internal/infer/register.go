@@ -38,7 +38,6 @@ func (s *registers) beginTouching() {
 // count makes n, with the operations of t, part of the history.
 func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.out.Nodes = append(s.out.Nodes, n)
-	s.working = n
 	if s.opt.TrustCommitTS {
 		s.commitTS = s.commitNumber(t)
 	}
@@ -96,7 +95,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.readRegister(c, n, uint32(i), o)
 		}
 	}
-	s.working = 0
+	s.linkScans()
 	s.signs.stood.take(&s.causes, n)
 	for i := range s.touches {
 		if c := &s.touches[i]; c.flags == hasRead|plain {
@@ -196,7 +195,7 @@ func (s *registers) readRegister(c *touch, n, op uint32, o *event.Op) {
 	if o.ValueHash == emptyArray && o.Flags&event.IsArray != 0 {
 		if v := s.lookupVersion(c.key, emptyArray); v == 0 || s.versions[v].writes == 0 {
 			s.Counters.Ambiguous++ // perhaps a list, and only its deletion is known
-			s.readOpen(OpenUnrecorded)
+			s.readOpen(n, OpenUnrecorded)
 			return
 		}
 	}
@@ -230,7 +229,7 @@ func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool
 			s.mayHaveBeenDeleted(c.key)
 			if s.absentUnknown(c.key) {
 				s.countAbsent()
-				s.readOpen(OpenNothing)
+				s.readOpen(n, OpenNothing)
 				return
 			}
 			v = s.absent(c.key)

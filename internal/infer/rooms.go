@@ -63,9 +63,8 @@ type ledger struct {
 	reads        Reads
 
 	// Scratch of the transaction in work; no state.
-	out     *Out
-	working uint32   // the transaction whose operations are counted
-	held    []uint32 // transactions named by the last step's anomalies
+	out  *Out
+	held []uint32 // transactions named by the last step's anomalies
 	// heldVersions are the versions that they are about.
 	heldVersions []uint32
 	scratch      event.Batch
@@ -138,6 +137,7 @@ type sets struct {
 	freeScans flat.Slots
 	bounds    arena    // the first and the last key of each scan
 	ordered   []ranges // no state: made from keys and names
+	newScans  []uint32 // scratch: the scans of the transaction in work
 	name      []byte   // scratch
 }
 

@@ -66,6 +66,11 @@ func (s *sets) elementKey(k uint32, text []byte, h event.Hash) uint32 {
 	s.followPattern(e)
 	x.length, x.base = k, s.keys[k].base
 	s.keys[k].base = e
+	for _, id := range slices.Backward(s.newScans) {
+		if x := &s.scans[id]; x.domain == k {
+			s.readMissing(e, x.txn, x.op)
+		}
+	}
 	for id := uint32(*s.scansOf(k)); id != 0; id = s.scans[id].next {
 		s.foundMissing(id, e)
 	}
@@ -83,7 +88,7 @@ func (s *sets) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
 	nothing := o.Flags&event.NotFound != 0
 	if !nothing && o.Flags&event.IsArray == 0 {
 		s.giveUp(k)
-		s.readUnchecked(k)
+		s.readUnchecked(n, k)
 		return
 	}
 	if !nothing {
@@ -109,7 +114,7 @@ func (s *sets) scansAbsence(n uint32) bool {
 	}
 	if s.opt.vacant() {
 		s.countAbsent()
-		s.readOpen(OpenNothing)
+		s.readOpen(n, OpenNothing)
 		return false
 	}
 	return true
@@ -123,17 +128,16 @@ func (s *sets) readMissing(k, n, i uint32) {
 	}
 }
 
-// foundMissing takes in that the scan id found nothing at k, which has just been made.
+// foundMissing takes in that the scan id, of a transaction that was counted before, found nothing at
+// k, which has just been made.
 func (s *sets) foundMissing(id, k uint32) {
 	x := s.scans[id]
-	if x.txn == s.working {
-		s.readMissing(k, x.txn, x.op)
-		return
-	}
 	s.foundNothing(k)
 	s.addReader(x.txn, s.absent(k), x.op)
 }
 
+// addScan notes a scan of n, the transaction in work. The scan comes into the list of its domain when
+// all operations of n are counted: see linkScans. Until then n may read more of what it covers.
 func (s *sets) addScan(n, op, domain uint32, from, to []byte) {
 	id, ok := s.freeScans.Take()
 	if !ok {
@@ -143,19 +147,29 @@ func (s *sets) addScan(n, op, domain uint32, from, to []byte) {
 		id = uint32(len(s.scans))
 		s.scans = flat.Push(s.scans, scan{})
 	}
-	head := s.scansOf(domain)
-	x := scan{txn: n, op: op, domain: domain, next: uint32(*head), nextOfTxn: s.txns[n].scans}
+	x := scan{txn: n, op: op, domain: domain, nextOfTxn: s.txns[n].scans}
 	if from != nil {
 		x.from = s.bounds.put(from)
 	}
 	if to != nil {
 		x.to = s.bounds.put(to)
 	}
-	if x.next != 0 {
-		s.scans[x.next].prev = id
+	s.scans[id], s.txns[n].scans = x, id
+	s.newScans = append(s.newScans, id)
+}
+
+// linkScans puts the scans of the transaction in work, whose operations are counted, into the lists of
+// their domains.
+func (s *sets) linkScans() {
+	for _, id := range s.newScans {
+		x := &s.scans[id]
+		head := s.scansOf(x.domain)
+		if x.next = uint32(*head); x.next != 0 {
+			s.scans[x.next].prev = id
+		}
+		*head = uint64(id)
 	}
-	s.scans[id] = x
-	*head, s.txns[n].scans = uint64(id), id
+	s.newScans = s.newScans[:0]
 }
 
 // dropScans frees the scans of n, which retires or does not count any more.
@@ -181,21 +195,24 @@ func (s *sets) dropScans(n uint32) {
 
 // readRange takes a range. k stands for the keys of its epoch.
 func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
-	at := s.rangesOf(k)
+	at, whole := s.rangesOf(k)
+	if !whole {
+		s.readOpen(n, OpenUnchecked)
+	}
 	x := &b.Extras[o.Extra]
 	rows := b.Rows[x.FirstRow : x.FirstRow+x.NumRows]
 	for j := range rows {
 		r := &rows[j]
 		key := s.internKey(s.inEpoch(b, t, r.KeyHash), b.Bytes(r.Key))
 		if !s.asRegister(key) {
-			s.readUnchecked(key)
+			s.readUnchecked(n, key)
 			continue
 		}
 		c := s.touchOf(key)
 		c.shownBy = i + 1
 		if s.keys[key].flags&versioned != 0 {
 			s.Counters.Ambiguous++ // a row has no version
-			s.readOpen(OpenNameless)
+			s.readOpen(n, OpenNameless)
 			continue
 		}
 		s.readValue(c, n, i, r.ValueHash, false)
@@ -209,7 +226,7 @@ func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 		if s.asRegister(key) {
 			s.readMissing(key, n, i)
 		} else {
-			s.readUnchecked(key)
+			s.readUnchecked(n, key)
 		}
 	})
 }
@@ -261,22 +278,20 @@ func (s *sets) readPlainly(k uint32) {
 	}
 }
 
-// rangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when
-// k's first range comes.
-func (s *sets) rangesOf(k uint32) int {
+// rangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when k's first range
+// comes. whole is false if keys were out of memory then: they are not known to be there.
+func (s *sets) rangesOf(k uint32) (at int, whole bool) {
 	for i := range s.ordered {
 		if s.ordered[i].domain == k {
-			return i
+			return i, true
 		}
 	}
-	if s.spill.keys > 0 {
-		s.Counters.Ignored++ // what is out is not known to be there
-		if s.working != 0 {
-			s.readOpen(OpenUnchecked)
-		}
+	whole = s.spill.keys == 0
+	if !whole {
+		s.Counters.Ignored++
 	}
 	s.ordered = append(s.ordered, s.sorted(k))
-	return len(s.ordered) - 1
+	return len(s.ordered) - 1, whole
 }
 
 func (s *sets) sorted(domain uint32) ranges {
@@ -318,13 +333,22 @@ func (s *sets) enroll(k uint32) {
 		}
 		r.insert(s, k)
 		name := s.nameOf(k)
+		for _, id := range slices.Backward(s.newScans) {
+			if x := &s.scans[id]; x.domain == r.domain && s.covers(x, name) {
+				s.readMissing(k, x.txn, x.op)
+			}
+		}
 		for id := uint32(*s.scansOf(r.domain)); id != 0; id = s.scans[id].next {
-			x := &s.scans[id]
-			if (x.from == 0 || bytes.Compare(name, s.bounds.get(x.from)) >= 0) && (x.to == 0 || bytes.Compare(name, s.bounds.get(x.to)) < 0) {
+			if s.covers(&s.scans[id], name) {
 				s.foundMissing(id, k)
 			}
 		}
 	}
+}
+
+// covers says whether a key of this name is within the bounds of x.
+func (s *sets) covers(x *scan, name []byte) bool {
+	return (x.from == 0 || bytes.Compare(name, s.bounds.get(x.from)) >= 0) && (x.to == 0 || bytes.Compare(name, s.bounds.get(x.to)) < 0)
 }
 
 // enrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack it are

@@ -245,7 +245,7 @@ func (s *absences) readDuplicate(c *touch, n, op uint32, h event.Hash, nothing b
 		p.Reads++
 		p.Undecided++
 		s.Counters.Repeating++
-		s.readOpen(OpenRepeating)
+		s.readOpen(n, OpenRepeating)
 	}
 }
 

@@ -59,9 +59,6 @@ func plainly(w *witness) *witness {
 			}
 		}
 	}
-	for i := range p.Choices {
-		e.keys = append(e.keys, p.Choices[i].Key)
-	}
 	if w.Key != "" {
 		p.Key = name(w.Key, w.Value)
 	}

@@ -40,7 +40,7 @@ func TestForksAgree(t *testing.T) {
 	}
 	t.Log(said)
 	for _, of := range []string{"consistent-view falls", "update-serializable falls", "consistent-view holds where snapshot isolation falls", "update-serializable holds where snapshot isolation falls"} {
-		if said[of] < testrun.Least(5) {
+		if said[of] < testrun.Size(0, 5) {
 			t.Errorf("%s in %d histories: too few to tell", of, said[of])
 		}
 	}

@@ -39,7 +39,7 @@ func TestHeadlinesName(t *testing.T) {
 			if level == "linearizable" && !strings.Contains(name, "knossos") || strings.Contains(name, "huge") {
 				continue
 			}
-			if testrun.Short() && filepath.Base(name) == "etcd.edn" { // 5 s of CPU, and TestVerdicts has it
+			if testrun.Short() && filepath.Base(name) == "etcd.edn" { // 5 s of CPU
 				continue
 			}
 			for _, f := range violations(t, name, level) {

@@ -54,9 +54,9 @@ func TestVerdicts(t *testing.T) {
 }
 
 // inLongForm says whether the file waits for the long form: the search for an order takes 5 to 12 s of CPU.
-// The short form has the other format of etcd, and the smaller logs of key-value stores.
+// The short form has the smaller logs of key-value stores.
 func inLongForm(file string) bool {
-	return testrun.Short() && slices.Contains([]string{"etcd.json", "c50-bad.txt"}, filepath.Base(file))
+	return testrun.Short() && slices.Contains([]string{"etcd.json", "etcd.edn", "c50-bad.txt"}, filepath.Base(file))
 }
 
 func byFile(all []expectation) map[string][]expectation {

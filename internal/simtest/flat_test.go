@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -23,7 +24,7 @@ func TestFlatMemory(t *testing.T) {
 		spacing  = 100 * time.Microsecond
 		inWindow = 10_000 // transactions
 	)
-	n := transactions(t, 300_000)
+	n := transactions(t, testrun.Size(160_000, 300_000))
 	cfg := window.Config{
 		Contract: window.Contract{Complete: true}, KeyCap: keyCap, MaxTxn: time.Millisecond,
 		Window: window.For(inWindow * spacing), Lateness: window.For(0),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/window"
 )
@@ -74,7 +75,7 @@ func TestForks(t *testing.T) {
 		}
 	}
 	t.Log(said)
-	if said["whole ok, below violated"]*100 < said["whole ok"] || said["stream ok, below violated"]*100 < said["stream ok"] || said["whole violated"]*10 < said["whole ok"] || said["stream unknown"] > said["stream ok"] {
+	if !testrun.Short() && (said["whole ok, below violated"]*100 < said["whole ok"] || said["stream ok, below violated"]*100 < said["stream ok"] || said["whole violated"]*10 < said["whole ok"] || said["stream unknown"] > said["stream ok"]) {
 		t.Error("too few of some to tell, or too many that are not decided")
 	}
 }
@@ -98,7 +99,11 @@ txn R2: read y 3, read x nil`} {
 		for _, text := range []string{text, strings.NewReplacer("Z: read x 1, ", "Z: ", "write z 2, read x 1", "write z 2").Replace(text)} {
 			h := oracle.History(must(workload.Parse(text)))
 			want := oracle.Check(h)
+			orders := 0
 			eachOrder(len(h), func(perm []int) {
+				if orders++; testrun.LeavesOut(orders, 7) {
+					return
+				}
 				for _, levels := range [][]string{{"consistent-view"}, {"update-serializable"}, {"update-serializable", "strong-session-consistent-view", "consistent-view", "snapshot-isolation"}} {
 					for _, unbounded := range []bool{true, false} {
 						cfg := window.Config{Named: true, Unbounded: unbounded, Window: window.For(time.Hour), Contract: window.Contract{Complete: true}}

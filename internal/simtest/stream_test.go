@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/window"
 )
@@ -141,7 +142,10 @@ func TestStreamCuts(t *testing.T) {
 		if len(want.findings) < 10 {
 			t.Fatalf("only %d findings in %d records", len(want.findings), len(records))
 		}
-		for _, c := range cuts {
+		for i, c := range cuts {
+			if testrun.LeavesOut(i+int(kind)+int(isolation), 3) {
+				continue
+			}
 			if got := runStream(t, records, c); got.stored != want.stored {
 				t.Errorf("%s: %s", c.name, firstDifference(want.stored, got.stored))
 			} else if got.counters != want.counters || !reflect.DeepEqual(got.verdicts, want.verdicts) {
@@ -211,6 +215,9 @@ func TestStreamInterleavings(t *testing.T) {
 	eachStream(t, func(t *testing.T, kind workload.Kind, isolation workload.Isolation) {
 		first := runStream(t, streamOf(t, kind, isolation, 4, 1), cut{step: 100})
 		for arrival := uint64(2); arrival < 6; arrival++ {
+			if testrun.LeavesOut(int(arrival), 2) {
+				continue
+			}
 			got := runStream(t, streamOf(t, kind, isolation, 4, arrival), cut{step: 100})
 			for level, v := range first.verdicts {
 				if g := got.verdicts[level]; g.Verdict != v.Verdict {

@@ -19,7 +19,7 @@ import (
 const (
 	Setting   = "ISOWATCH_SIM"
 	InFull    = "long"
-	shortForm = 8
+	shortForm = 16
 	shortest  = 5
 )
 
@@ -33,6 +33,18 @@ func Count(few int) int {
 		return max(few/shortForm, min(few, shortest))
 	}
 	return few
+}
+
+// LeavesOut says whether a test leaves out the i-th of its cases, which stand in a list: the short form looks at
+// one in n.
+func LeavesOut(i, n int) bool { return Short() && i%n != 0 }
+
+// Size is short in the short form, and long else.
+func Size(short, long int) int {
+	if Short() {
+		return short
+	}
+	return long
 }
 
 // Least is how many cases of a kind a test must see among the random ones, which was written to see n: in

@@ -61,9 +61,6 @@ func plainly(w *finding.Witness) *finding.Witness {
 			}
 		}
 	}
-	for i := range p.Choices {
-		e.keys = append(e.keys, p.Choices[i].Key)
-	}
 	if w.Key != "" {
 		p.Key = name(w.Key, w.Value)
 	}

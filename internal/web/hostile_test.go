@@ -59,7 +59,8 @@ func TestHostileFinding(t *testing.T) {
 	attack := `"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;{{.}}` + "\u202e\x1b[31m\x00\x07\r\u0085\u009b\u2028\ufeff"
 	f := finding.Finding{
 		ID: attack, Source: attack, Epoch: attack, Kind: finding.Kind(attack), State: finding.State(attack), Certain: true,
-		Anomaly: attack, Title: attack + "2", Headline: attack, Meaning: attack, Causes: []string{attack}, Next: []string{attack}, Refutes: []string{attack}, AlsoRefutes: []string{attack}, ElleNot: []string{attack},
+		Anomaly: attack, Title: attack + "2", Guidance: finding.Guidance{Headline: attack, Meaning: attack, Causes: []string{attack}, Next: []string{attack}},
+		Refutes: []string{attack}, AlsoRefutes: []string{attack}, ElleNot: []string{attack},
 		Txns: []string{attack}, Levels: map[string]string{attack: attack},
 		Edges:       []finding.Edge{{From: attack, To: "x", Type: attack, Key: attack, Value: attack, Evidence: attack}},
 		Explanation: attack + "\n\nLet:\n  " + attack + " = r " + attack + " 1\n\nThen:\n" + attack, Command: attack,

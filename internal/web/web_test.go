@@ -65,8 +65,11 @@ func cardOf(f finding.Finding) *page.Card { return page.NewCard(f, page.Options{
 func skew(id string) finding.Finding {
 	return finding.Finding{
 		ID: id, Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true,
-		Anomaly: "G2-item", Title: "write skew", Headline: "T1 and T2 skewed", Meaning: "A rule may be broken.",
-		Causes: []string{"Snapshot isolation."}, Next: []string{"Find them.", "Lock the rows."},
+		Anomaly: "G2-item", Title: "write skew",
+		Guidance: finding.Guidance{
+			Headline: "T1 and T2 skewed", Meaning: "A rule may be broken.",
+			Causes: []string{"Snapshot isolation."}, Next: []string{"Find them.", "Lock the rows."},
+		},
 		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
 		Txns: []string{"T1", "T2"}, Endpoints: map[string]string{"T1": "db-1:5432"},
 		Edges: []finding.Edge{

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -49,7 +50,7 @@ func TestCheckHoldsForOpen(t *testing.T) {
 // Generated histories of several steps: each planted anomaly is found, and
 // nothing in the same history without them.
 func TestCheckGenerated(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name    string
 		kind    workload.Kind
 		every   int
@@ -61,6 +62,9 @@ func TestCheckGenerated(t *testing.T) {
 		{"planted lists", workload.Lists, 500, false},
 		{"planted lists, bounded", workload.Lists, 500, true},
 	} {
+		if testrun.Short() && i%3 == 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			g, err := workload.NewGenerator(workload.Config{
 				Kind: c.kind, Count: 10_000, Keys: 300, PlantEvery: c.every, Aborted: 0.02,

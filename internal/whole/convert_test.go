@@ -11,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // randomHistory is a small history with anomalies, aborted and unknown transactions:
@@ -67,7 +68,7 @@ func randomHistory(seed uint64, lists bool) []byte {
 // A history says the same in every form: its verdicts are those of the first one.
 func TestConvert(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(100) {
+	for seed := range uint64(testrun.Size(20, 100)) {
 		for _, lists := range []bool{true, false} {
 			text := randomHistory(seed, lists)
 			want := checkText(t, plainly(), string(text)).Verdicts
@@ -99,7 +100,7 @@ func TestConvert(t *testing.T) {
 			}
 		}
 	}
-	if seen["ok"] < 50 || seen["violated"] < 50 {
+	if seen["ok"] < testrun.Size(10, 50) || seen["violated"] < testrun.Size(10, 50) {
 		t.Errorf("verdicts %v: the histories show too little", seen)
 	}
 }

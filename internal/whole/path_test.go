@@ -16,6 +16,7 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/registers"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/window"
 )
@@ -91,7 +92,7 @@ const pathHistories = 1200
 // TestPaths: a report does not depend on which levels were decided at once.
 func TestPaths(t *testing.T) {
 	all, some, none := 0, 0, 0
-	for i := range pathHistories {
+	for i := range testrun.Count(pathHistories) {
 		rng := rand.New(rand.NewPCG(uint64(i), 17))
 		text := pathHistory(rng)
 		w := whole()
@@ -124,7 +125,7 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories decided at once, %d in part, %d not", all, some, none)
-	if all < 20 || some < 200 || none < 50 {
+	if all < testrun.Least(20) || some < testrun.Least(200) || none < testrun.Least(50) {
 		t.Errorf("%d histories decided at once, %d in part, %d not: too few of one to tell", all, some, none)
 	}
 }

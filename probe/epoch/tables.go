@@ -37,6 +37,43 @@ func (t *Tables) Open(ctx context.Context) (probe.Session, error) {
 // nil.
 func (t *Tables) Err() error { return t.Lock.Err() }
 
+// Enter makes the schema with the statement create if the query there does not see it. Otherwise it drops the tables of
+// earlier epochs. may, where it is not nil, is an error if the user lacks a right on the schema.
+func (t *Tables) Enter(ctx context.Context, there, create string, may func(context.Context) error) error {
+	var found bool
+	if err := t.DB.QueryRowContext(ctx, there, t.Schema).Scan(&found); err != nil {
+		return err
+	}
+	if !found {
+		_, err := t.DB.ExecContext(ctx, create)
+		return err
+	}
+	if may != nil {
+		if err := may(ctx); err != nil {
+			return err
+		}
+	}
+	return t.Drop(ctx)
+}
+
+// List reads the tables of the schema with a query for their names and comments.
+func List(ctx context.Context, db *sql.DB, query, schema string) ([]Table, error) {
+	rows, err := db.QueryContext(ctx, query, schema)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Table
+	for rows.Next() {
+		var t Table
+		if err := rows.Scan(&t.Name, &t.Comment); err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, rows.Err()
+}
+
 // Drop drops the tables of all epochs, and is an error if somebody else's are among them.
 func (t *Tables) Drop(ctx context.Context) error {
 	tables, err := t.List(ctx)

@@ -135,7 +135,7 @@ func (o *EpochOptions) tables(config *mysql.Config) (epoch.Tables, error) {
 		SQL:    probe.OpenSQL(db, epochDialect(o.Schema, o.Epoch)),
 		Schema: o.Schema,
 		Locks:  locks,
-		List:   func(ctx context.Context) ([]epoch.Table, error) { return list(ctx, db, o.Schema) },
+		List:   func(ctx context.Context) ([]epoch.Table, error) { return epoch.List(ctx, db, listTables, o.Schema) },
 		Name:   func(table string) string { return quoted(o.Schema) + "." + quoted(table) },
 	}, nil
 }
@@ -160,15 +160,7 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	var there bool
-	if err := e.DB.QueryRowContext(ctx, schemaThere, e.Schema).Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
-		return err
-	}
-	return e.Drop(ctx)
+	return e.Enter(ctx, schemaThere, createSchema(e.Schema), nil)
 }
 
 func createSchema(name string) string { return "CREATE DATABASE " + quoted(name) }
@@ -189,23 +181,6 @@ func lockName(schema string) string {
 }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
-
-func list(ctx context.Context, db *sql.DB, schema string) ([]epoch.Table, error) {
-	rows, err := db.QueryContext(ctx, listTables, schema)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []epoch.Table
-	for rows.Next() {
-		var t epoch.Table
-		if err := rows.Scan(&t.Name, &t.Comment); err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, rows.Err()
-}
 
 // session are the statements that prepare a connection: the server, too, ends what takes
 // too long, whatever becomes of this process.

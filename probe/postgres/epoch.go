@@ -150,7 +150,7 @@ func (o *EpochOptions) tables(config *pgx.ConnConfig) epoch.Tables {
 		SQL:    probe.OpenSQL(db, epochDialect(o.Schema, o.Epoch)),
 		Schema: o.Schema,
 		Locks:  locks,
-		List:   func(ctx context.Context) ([]epoch.Table, error) { return list(ctx, db, o.Schema) },
+		List:   func(ctx context.Context) ([]epoch.Table, error) { return epoch.List(ctx, db, listTables, o.Schema) },
 		Name:   func(table string) string { return pgx.Identifier{o.Schema, table}.Sanitize() },
 	}
 }
@@ -183,14 +183,11 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	var there bool
-	if err := e.DB.QueryRowContext(ctx, schemaThere, e.Schema).Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
-		return err
-	}
+	return e.Enter(ctx, schemaThere, createSchema(e.Schema), e.mayUse)
+}
+
+// mayUse says which right on the schema the user lacks.
+func (e *Epoch) mayUse(ctx context.Context) error {
 	for _, right := range []string{"USAGE", "CREATE"} {
 		var has bool
 		if err := e.DB.QueryRowContext(ctx, mayUse, e.Schema, right).Scan(&has); err != nil {
@@ -200,7 +197,7 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 			return fmt.Errorf("the user has no right %s on the schema %q: grant it, or name another schema", right, e.Schema)
 		}
 	}
-	return e.Drop(ctx)
+	return nil
 }
 
 // lockless says that the product has no advisory locks, as YugabyteDB before 2.25: nothing
@@ -227,21 +224,4 @@ func lockNumber(schema string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("isowatch probe " + schema))
 	return int64(h.Sum64())
-}
-
-func list(ctx context.Context, db *sql.DB, schema string) ([]epoch.Table, error) {
-	rows, err := db.QueryContext(ctx, listTables, schema)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []epoch.Table
-	for rows.Next() {
-		var t epoch.Table
-		if err := rows.Scan(&t.Name, &t.Comment); err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, rows.Err()
 }
