@@ -97,6 +97,11 @@ func (fs *faults) leave(x *fault) {
 			delete(fs.byEdge, e)
 		}
 	}
+	if len(fs.list) > 0 && fs.list[0] == x { // mostly the oldest
+		fs.list[0] = nil
+		fs.list = fs.list[1:]
+		return
+	}
 	fs.list = slices.DeleteFunc(fs.list, func(y *fault) bool { return y == x })
 }
 

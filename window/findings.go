@@ -173,7 +173,7 @@ func (h *finder) conclude(f *openFinding) {
 			if !a.there(h.graph) || slices.ContainsFunc(f.setAside[:i], func(b setAsideEdge) bool { return h.heard(f, b, a) }) {
 				continue
 			}
-			c, brief := h.worst(a.ID, strongest, nil)
+			c, brief := h.worse(f, a.ID, strongest)
 			f.Finding.AtLeast = f.Finding.AtLeast || brief
 			k := h.witnessing(0)
 			if c.Edges == nil || k.unsupported(c.Edges) != 0 {

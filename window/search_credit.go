@@ -27,12 +27,26 @@ func (h *finder) earnSearch() { h.owed = max(h.owed-looksPerEdge, searchStart-ma
 
 // worst is [isolation.Searcher.Worst] on credit. brief says that the search was cut short.
 func (h *finder) worst(id incremental.EdgeID, level isolation.Level, fallback []incremental.EdgeID) (c isolation.Cycle, brief bool) {
+	return h.onCredit(func(s *isolation.Searcher) isolation.Cycle { return s.Worst(h.graph, id, level, fallback) })
+}
+
+// worse is a search for a cycle that says more than f, with the edge id.
+func (h *finder) worse(f *openFinding, id incremental.EdgeID, level isolation.Level) (c isolation.Cycle, brief bool) {
+	if h.saturated.on || h.reports.linearizes() || h.asking.counts() {
+		return h.worst(id, level, nil)
+	}
+	return h.onCredit(func(s *isolation.Searcher) isolation.Cycle {
+		return s.Worse(h.graph, id, level, f.severity, f.weakest)
+	})
+}
+
+func (h *finder) onCredit(search func(*isolation.Searcher) isolation.Cycle) (c isolation.Cycle, brief bool) {
 	s := &h.searcher
 	budget, looked, beyond := s.Budget, s.Looked, h.owed >= searchStart
 	if beyond && (budget == 0 || budget > briefBudget) {
 		s.Budget = briefBudget
 	}
-	c = s.Worst(h.graph, id, level, fallback)
+	c = search(s)
 	s.Budget = budget
 	h.owed += s.Looked - looked
 	return c, beyond && c.AtLeast

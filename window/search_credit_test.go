@@ -13,7 +13,7 @@ import (
 // next ones write, so that every edge has many neighbours. Searches beyond the credit are brief,
 // and the levels fall all the same. A snapshot keeps what is owed.
 func TestSearchCredit(t *testing.T) {
-	const n, degree = 150, 50
+	const n, degree = 200, 50
 	var lines strings.Builder
 	for i := range n {
 		var ops []string

@@ -70,10 +70,11 @@ func planOf(c class, f Family) plan {
 	return p
 }
 
-// plans are the searches for cycles of the family that refute the level, the worst class first.
-func plans(level Level, f Family) []plan {
+// plans are the searches for cycles of the family that refute the level, the worst class first. They
+// end with the last class.
+func plans(level Level, f Family, last class) []plan {
 	var ps []plan
-	for c := classG0; c <= lastClass(level); c++ {
+	for c := classG0; c <= last; c++ {
 		ps = append(ps, planOf(c, f))
 	}
 	if b := level.Underlying(); bases[b].limit == oneOfReaders {
@@ -202,13 +203,27 @@ type Cycle struct {
 // the classes that contradict the level, worst first, and data before session order before real
 // time. fallback is a path that closes a cycle of the level's encoding.
 func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
+	return s.worst(g, id, level, fallback, lastClass(level))
+}
+
+// Worse is Worst for a finding of this severity, which refutes these levels already. It looks for no
+// cycle that would say no more: one of the last class refutes plain serializability, and nothing else.
+func (s *Searcher) Worse(g *incremental.Graph, id incremental.EdgeID, level Level, than int, refuted []Level) Cycle {
+	last := lastClass(level)
+	if last == classG2 && level.Family == Plain && than <= severity(classG2, Plain) && (Level{Base: Serializable}).Refuted(refuted) {
+		last = classNonadjacent
+	}
+	return s.worst(g, id, level, nil, last)
+}
+
+func (s *Searcher) worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID, last class) Cycle {
 	closing := *g.Edge(id)
 	atLeast := false
 	for _, f := range []Family{Plain, StrongSession, Strong} {
 		if f == StrongSession && level.Family == Plain || f == Strong && !level.RealTime() {
 			continue
 		}
-		for _, p := range plans(level, f) {
+		for _, p := range plans(level, f, last) {
 			for _, floor := range s.floors(level) {
 				s.floor = floor
 				path, spent := s.search(g, &closing, p, f)

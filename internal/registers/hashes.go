@@ -33,6 +33,23 @@ func (s *hashes) find(x event.Hash) (number uint32, known bool) {
 	return number, false
 }
 
+// known is the number of x, if it has one.
+func (s *hashes) known(x event.Hash) (number uint32, known bool) {
+	if len(s.slots) == 0 {
+		return 0, false
+	}
+	mask := uint64(len(s.slots) - 1)
+	for i := x.Lo & mask; s.slots[i] != 0; i = (i + 1) & mask {
+		if slot := s.slots[i]; slot&upper == x.Lo&upper && s.all[uint32(slot)-1] == x {
+			return uint32(slot) - 1, true
+		}
+	}
+	return 0, false
+}
+
+// slot is the first slot in which x may be.
+func (s *hashes) slot(x event.Hash) uint64 { return s.slots[x.Lo&uint64(len(s.slots)-1)] }
+
 // upper is the half of a slot that is the hash's.
 const upper = uint64(1<<32-1) << 32
 

@@ -36,6 +36,8 @@ type History struct {
 	numKeys  int      // known when it is closed
 	saw      []uint32 // by read: the place of the write in numbers.Writes, from 1; known then
 
+	fetching fetching
+
 	// The transaction in work.
 	stamp   uint32
 	touched []touch
@@ -91,6 +93,9 @@ func (h *History) Add(b *event.Batch) {
 	for i := range b.Txns {
 		if h.odd != "" {
 			return
+		}
+		if i%atATime == 0 {
+			h.fetch(b, b.Txns[i:min(i+atATime, len(b.Txns))])
 		}
 		h.add(b, &b.Txns[i])
 	}
@@ -331,11 +336,15 @@ func (h *History) replace(x *touch) {
 
 // version is the number of a value of the key.
 func (h *History) version(key uint32, value event.Hash) uint32 {
-	v, known := h.values.find(event.Hash{Lo: value.Lo ^ uint64(key)*0x9e3779b97f4a7c15, Hi: value.Hi + uint64(key)*0xc2b2ae3d27d4eb4f})
+	v, known := h.values.find(versionHash(key, value))
 	if !known {
 		h.writers, h.places = append(h.writers, nobody), append(h.places, 0)
 	}
 	return v
+}
+
+func versionHash(key uint32, value event.Hash) event.Hash {
+	return event.Hash{Lo: value.Lo ^ uint64(key)*0x9e3779b97f4a7c15, Hi: value.Hi + uint64(key)*0xc2b2ae3d27d4eb4f}
 }
 
 func (h *History) write(x *touch, v uint32) {
