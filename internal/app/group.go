@@ -46,7 +46,9 @@ type Group struct {
 	cleanups  cleanups
 	store     groupstore.Store
 	member    *drive.Member
-	writing   sync.Mutex // held while a unit writes where others write too
+	joined    time.Time
+	shared    atomic.Bool // it has had its share of the units
+	writing   sync.Mutex  // held while a unit writes where others write too
 
 	frame *App // of the pages
 
@@ -316,6 +318,7 @@ func (g *Group) join(ctx context.Context) error {
 	g.mu.Lock() // events wait until the member is there
 	defer g.mu.Unlock()
 	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
+	g.joined = time.Now()
 	following, stop := context.WithCancel(context.Background())
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })
 	go g.followSources(following)

@@ -74,12 +74,24 @@ func (g *Group) running() []*unit {
 	return all
 }
 
+// shareWait is how long a member that has joined is not ready, at most, since its share of the units has not come.
+const shareWait = 2 * time.Minute
+
+// readiness is nil once the member has had its share of the units. In a rolling update the next one leaves then. If it left before,
+// units would move more than twice.
 func (g *Group) readiness() error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.member == nil {
+	member, joined := g.member, g.joined
+	g.mu.Unlock()
+	switch {
+	case member == nil:
 		return errors.New("it has not joined the group: other members watch with other settings")
+	case g.shared.Load():
+		return nil
+	case !member.HasShare() && time.Since(joined) < shareWait:
+		return errors.New("its share of the units has not come yet")
 	}
+	g.shared.Store(true)
 	return nil
 }
 

@@ -131,9 +131,9 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes())}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
-	few := len(e.sources.list) <= fewSources
+	n := len(e.sources.list)
 	for _, x := range e.sources.list {
-		if few || x.stale(tick) {
+		if n <= fewSources || x.stale(tick, n) {
 			x.measured, x.measuredAt, x.changed = x.measure(), tick, false
 		}
 		s.Sources = append(s.Sources, x.measured)
@@ -145,17 +145,21 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 }
 
 // Up to fewSources are measured after each step. Where there are more, sources with news are measured
-// every measureNews, and the others every measureRest: at low rates most steps concern few sources.
+// every measureNews, the more of them the later, and the others every measureRest: at low rates most steps concern few sources.
 const (
-	fewSources  = 16
-	measureNews = 100 * time.Millisecond
-	measureRest = time.Second
+	fewSources      = 16
+	measureNews     = 100 * time.Millisecond
+	measureNewsMost = 250 * time.Millisecond
+	measureNewsEach = time.Millisecond // for each source
+	measureRest     = time.Second
 )
 
-// stale says whether the status has to be measured again at the tick. Without a clock only news makes it so.
-func (x *source) stale(tick int64) bool {
-	age := tick - x.measuredAt
-	return x.measured == nil || age < 0 || age >= int64(measureRest) || x.changed && (tick == 0 || age >= int64(measureNews))
+// stale says whether the status has to be measured again at the tick, where there are so many sources. Without a clock only
+// news makes it so.
+func (x *source) stale(tick int64, sources int) bool {
+	age := time.Duration(tick - x.measuredAt)
+	news := min(max(measureNews, time.Duration(sources)*measureNewsEach), measureNewsMost)
+	return x.measured == nil || age < 0 || age >= measureRest || x.changed && (tick == 0 || age >= news)
 }
 
 func (x *source) measure() *SourceStatus {

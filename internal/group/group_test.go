@@ -229,12 +229,12 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", r, got, err)
 		}
 	}
-	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}} {
+	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}, {term: 4, owner: "a", home: "c"}, {term: 5, home: "c"}} {
 		if got, err := readUnit(r.append(nil)); err != nil || got != r {
 			t.Errorf("%+v: %+v, %v", r, got, err)
 		}
 	}
-	for _, text := range []string{"", "m1", "m2 live 1", "m1 live x", "m1 live ", "u1 1 a", "u2 1 a b", "u1 -1 a b", "s1 1 2 3", "s1 1 2\n", "s1 1 2 x\n"} {
+	for _, text := range []string{"", "m1", "m2 live 1", "m1 live x", "m1 live ", "u1 1 a", "u1 1 a b ", "u1 1 a b c d", "u2 1 a b", "u1 -1 a b", "s1 1 2 3", "s1 1 2\n", "s1 1 2 x\n"} {
 		if _, err := readMember([]byte(text)); err == nil {
 			t.Errorf("member %q", text)
 		}
@@ -257,4 +257,48 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%q became %q and %q", name, escape(name), got)
 		}
 	}
+}
+
+// In a rolling update each member in turn leaves and comes again under its name. No unit moves more than twice: away, and home. The
+// next one leaves when the one before it has its share.
+func TestRollingUpdate(t *testing.T) {
+	for _, c := range []struct{ members, units int }{{1, 3}, {2, 3}, {3, 3}, {3, 10}, {3, 30}, {4, 3}, {5, 16}, {7, 100}, {9, 301}} {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprintf("%d members, %d units, seed %d", c.members, c.units, seed), func(t *testing.T) {
+				w := newWorld(seed, simSize{members: c.members, units: c.units}, noFault)
+				w.runUntil(3 * w.lease)
+				w.settled()
+				before := w.moved()
+				order := w.rng.Perm(c.members)
+				for _, i := range order {
+					p := w.processes[i]
+					p.run(func() { p.leaving = true; p.m.Leave() })
+					w.runUntil(w.now + w.lease/2 + time.Duration(w.rng.Int64N(int64(2*w.lease))))
+					if !p.dead {
+						t.Fatalf("%s has not left", p.id)
+					}
+					p = w.start(p.id)
+					for end := w.now + 2*w.lease; !p.m.HasShare() && w.now < end; {
+						w.runUntil(w.now + w.lease/20)
+					}
+				}
+				w.settle(t, 2*w.lease)
+				for unit, n := range w.moved() {
+					if n -= before[unit]; n > 2 {
+						t.Errorf("%s moved %d times", unit, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// moved is how many owners each unit had.
+func (w *world) moved() map[string]int {
+	all := map[string]int{}
+	for who := range w.owners {
+		unit, _, _ := strings.Cut(who, " ")
+		all[unit]++
+	}
+	return all
 }

@@ -64,15 +64,17 @@ type Member struct {
 	polls   time.Duration // Mono of the next look at the store
 	listing int           // lists under way
 	looked  time.Duration // Mono of the latest list of leases
-	ids     uint64
+	asked   uint64        // requests
 	pending map[uint64]pending
 
 	peers   []peer
 	peerOf  map[string]int32
+	ids     ids
 	me      int32   // among peers
 	met     []int32 // peers in the order of the latest list: they are found faster
 	living  []int32
 	changed bool // something that the division depends on
+	share   bool // at the latest division this member had its share
 
 	units    []unit
 	unitOf   map[string]int32 // by key
@@ -108,7 +110,24 @@ type peer struct {
 	missing int // lists in a row without it
 	marking bool
 	place   int32 // among the living; -1: not one of them
+	id      int32 // of the member, among ids
 	grave   bool  // its mark is being removed
+}
+
+// ids are the members that were met, by their escaped IDs. Each life of one has the same.
+type ids struct {
+	at    map[string]int32
+	names []string
+	place []int32 // of the member's life among the living; -1: it does not live
+}
+
+func (s *ids) of(id string) int32 {
+	if i, ok := s.at[id]; ok {
+		return i
+	}
+	i := int32(len(s.names))
+	s.at[id], s.names, s.place = i, append(s.names, id), append(s.place, -1)
+	return i
 }
 
 // gone is how many lists in a row must lack a lease, until it is taken as missing.
@@ -117,6 +136,7 @@ const gone = 2
 // NewMember makes a member of a group. It joins with the first Tick.
 func NewMember(c Config) *Member {
 	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}}
+	m.ids.at = map[string]int32{}
 	m.lease.length = c.Lease
 	m.rename()
 	return m
@@ -124,12 +144,12 @@ func NewMember(c Config) *Member {
 
 // rename begins another life, under a name that no life had.
 func (m *Member) rename() {
-	m.name = fmt.Sprintf("%s=7E%016x", escape(m.cfg.ID), m.cfg.Random()) // =7E is ~, which no ID has as it is here
+	m.name = fmt.Sprintf("%s=7E%016x", escape(m.cfg.ID), m.cfg.Random()) // =7E is ~, see cutLife
 	m.version, m.number, m.renewing, m.left, m.away = "", 0, false, false, false
 	m.lease.held = false
 	clear(m.attempts)
 	m.me = m.slot(m.name)
-	m.changed = true
+	m.changed, m.share = true, false
 }
 
 // Name is the name of the member's present life. It begins with the escaped ID.
@@ -156,8 +176,8 @@ func (m *Member) Events() []Event {
 func (m *Member) period() time.Duration { return m.cfg.Lease / pollPart }
 
 func (m *Member) ask(r Request, p pending) {
-	m.ids++
-	r.ID = m.ids
+	m.asked++
+	r.ID = m.asked
 	p.life = m.name
 	m.pending[r.ID] = p
 	m.requests = append(m.requests, r)
@@ -290,6 +310,9 @@ func (m *Member) ended() {
 // units are handed over, and the lease ends. HasLeft says when that is.
 func (m *Member) Leave() { m.leaving, m.changed, m.polls = true, true, 0 }
 
+// HasShare says whether this member had its share of the units when it looked last.
+func (m *Member) HasShare() bool { return m.share }
+
 // HasLeft says whether all is handed over after Leave.
 func (m *Member) HasLeft() bool { return m.left }
 
@@ -299,7 +322,8 @@ func (m *Member) slot(name string) int32 {
 		return i
 	}
 	i := int32(len(m.peers))
-	m.peers = append(m.peers, peer{name: name, place: -1})
+	id, _ := cutLife(name)
+	m.peers = append(m.peers, peer{name: name, place: -1, id: m.ids.of(id)})
 	m.peerOf[name] = i
 	return i
 }
@@ -420,7 +444,11 @@ func (m *Member) census() {
 		}
 	}
 	slices.SortFunc(m.living, func(a, b int32) int { return strings.Compare(m.peers[a].name, m.peers[b].name) })
+	for i := range m.ids.place {
+		m.ids.place[i] = -1
+	}
 	for place, i := range m.living {
 		m.peers[i].place = int32(place)
+		m.ids.place[m.peers[i].id] = int32(place)
 	}
 }

@@ -140,17 +140,22 @@ func readMember(data []byte) (r memberRecord, err error) {
 }
 
 // unitRecord says who owns a unit. Without an owner it is free, since an owner released it: for next, if
-// that is named.
+// that is named. Home is the member that had the unit before it left or died, until it has the unit again.
 type unitRecord struct {
 	term  uint64
 	owner string // name of a member's life; "": none
 	next  string
+	home  string // escaped ID of a member; "": none
 }
 
 func (r unitRecord) append(to []byte) []byte {
 	to = strconv.AppendUint(append(to, "u1 "...), r.term, 10)
 	to = append(append(to, ' '), orDash(r.owner)...)
-	return append(append(to, ' '), orDash(r.next)...)
+	to = append(append(to, ' '), orDash(r.next)...)
+	if r.home == "" {
+		return to
+	}
+	return append(append(to, ' '), r.home...)
 }
 
 func orDash(s string) string {
@@ -163,8 +168,9 @@ func orDash(s string) string {
 func readUnit(data []byte) (r unitRecord, err error) {
 	rest, ok := bytes.CutPrefix(data, []byte("u1 "))
 	term, names, ok2 := bytes.Cut(rest, []byte(" "))
-	owner, next, ok3 := bytes.Cut(names, []byte(" "))
-	if !ok || !ok2 || !ok3 || bytes.IndexByte(next, ' ') >= 0 {
+	owner, names, ok3 := bytes.Cut(names, []byte(" "))
+	next, home, named := bytes.Cut(names, []byte(" "))
+	if !ok || !ok2 || !ok3 || named && len(home) == 0 || bytes.IndexByte(home, ' ') >= 0 {
 		return r, errRecord
 	}
 	r.term, err = parseNumber(term)
@@ -174,6 +180,7 @@ func readUnit(data []byte) (r unitRecord, err error) {
 	if string(next) != "-" {
 		r.next = string(next)
 	}
+	r.home = string(home)
 	return r, err
 }
 

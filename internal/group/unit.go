@@ -13,6 +13,7 @@ type unit struct {
 	term    uint64
 	owner   int32  // among peers; -1: none
 	next    int32  // whom it was released for; -1: anybody
+	home    int32  // who had it before, and left or died, among ids; -1: nobody, or its owner
 	closed  uint64 // terms up to this one are over for this member: it released or lost them
 	claims  bool   // a claim is under way
 	hold    *hold  // nil: it is not this member's
@@ -52,7 +53,7 @@ func (m *Member) unit(key string) int32 {
 		return i
 	}
 	i := int32(len(m.units))
-	m.units = append(m.units, unit{key: key, name: unescape(key[len(unitPrefix):]), owner: -1, next: -1})
+	m.units = append(m.units, unit{key: key, name: unescape(key[len(unitPrefix):]), owner: -1, next: -1, home: -1})
 	m.unitOf[key] = i
 	m.order, m.changed = append(m.order, i), true
 	m.unsorted = true
@@ -98,12 +99,15 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	if err != nil || record.term < u.term || record.term == u.term && u.version != "" && u.owner < 0 {
 		return
 	}
-	u.version, u.term, u.owner, u.next = version, record.term, -1, -1
+	u.version, u.term, u.owner, u.next, u.home = version, record.term, -1, -1, -1
 	if record.owner != "" {
 		u.owner = m.slot(record.owner)
 	}
 	if record.next != "" {
 		u.next = m.slot(record.next)
+	}
+	if record.home != "" {
+		u.home = m.ids.of(record.home)
 	}
 	m.changed = true
 	switch {
@@ -153,6 +157,7 @@ func (m *Member) act(now Instant) {
 	}
 	m.survey()
 	s := m.plan.divide()
+	m.share = s.full
 	for _, i := range s.claims {
 		m.claim(now, i)
 	}
@@ -171,7 +176,8 @@ func (m *Member) survey() {
 	p := &m.plan
 	p.load = slices.Grow(p.load[:0], len(m.living))[:len(m.living)]
 	clear(p.load)
-	p.pool, p.mine, p.me, p.units = p.pool[:0], p.mine[:0], m.peers[m.me].place, len(m.units)
+	p.pool, p.mine, p.lent, p.me, p.units = p.pool[:0], p.mine[:0], p.lent[:0], m.peers[m.me].place, len(m.units)
+	p.has = 0
 	for _, i := range m.order {
 		u := &m.units[i]
 		has := u.owner
@@ -183,14 +189,29 @@ func (m *Member) survey() {
 		}
 		switch {
 		case has >= 0 && m.peers[has].place >= 0:
-			p.load[m.peers[has].place]++
-			if u.hold != nil && u.hold.to < 0 && u.hold.ready {
+			place := m.peers[has].place
+			p.load[place]++
+			mine := u.hold != nil && u.hold.to < 0 && u.hold.ready
+			if mine {
+				p.has++
+			}
+			if home := m.home(u); home >= 0 && home != place {
+				p.lent = append(p.lent, lent{i, place, home, mine})
+			} else if mine {
 				p.mine = append(p.mine, i)
 			}
 		case m.free(u):
 			p.pool = append(p.pool, i)
 		}
 	}
+}
+
+// home is the place among the living of the member that had the unit before it left or died; -1: there is none.
+func (m *Member) home(u *unit) int32 {
+	if u.home < 0 {
+		return -1
+	}
+	return m.ids.place[u.home]
 }
 
 // free says whether anybody may take the unit: it has no owner, or one whose lease is over.
@@ -208,7 +229,15 @@ func (m *Member) claim(now Instant, i int32) {
 		return
 	}
 	u.claims = true
-	r := Request{Op: Update, Key: u.key, Version: u.version, Data: unitRecord{term: u.term + 1, owner: m.name}.append(nil)}
+	record := unitRecord{term: u.term + 1, owner: m.name}
+	home := u.home
+	if u.owner >= 0 { // its lease is over
+		home = m.peers[u.owner].id
+	}
+	if home >= 0 && home != m.peers[m.me].id {
+		record.home = m.ids.names[home]
+	}
+	r := Request{Op: Update, Key: u.key, Version: u.version, Data: record.append(nil)}
 	if u.version == "" {
 		r.Op = Create
 	}
@@ -254,19 +283,29 @@ func (m *Member) giveAll() {
 	}
 	waits := false
 	m.survey()
-	m.plan.pool = m.plan.pool[:0]
+	p := &m.plan
+	var quota, to []int32
+	if len(m.living) > 0 {
+		quota = p.quotas()
+	}
+	p.pool = p.pool[:0]
 	for _, i := range m.order {
 		u := &m.units[i]
 		waits = waits || u.claims || u.hold != nil
-		if u.hold != nil && u.hold.ready && u.hold.to < 0 && !u.hold.toAnybody {
-			m.plan.pool = append(m.plan.pool, i)
+		if u.hold == nil || !u.hold.ready || u.hold.to >= 0 || u.hold.toAnybody {
+			continue
 		}
+		if home := m.home(u); home >= 0 && p.load[home] < quota[home] {
+			p.load[home]++
+			m.yield(i, m.living[home])
+			continue
+		}
+		p.pool = append(p.pool, i)
 	}
-	var to []int32
 	if len(m.living) > 0 {
-		to = m.plan.receivers(m.plan.quotas(), 0, int32(len(m.plan.pool)))
+		to = p.receivers(quota, 0, int32(len(p.pool)))
 	}
-	for n, i := range m.plan.pool {
+	for n, i := range p.pool {
 		if n < len(to) {
 			m.yield(i, m.living[to[n]])
 		} else {
@@ -304,12 +343,19 @@ func (m *Member) release(i int32) {
 	if h.asked || h.writing || h.want != nil {
 		return
 	}
-	next := ""
+	record := unitRecord{term: h.term}
+	home := u.home
+	if m.leaving {
+		home = m.peers[m.me].id
+	}
 	if h.to >= 0 {
-		next = m.peers[h.to].name
+		record.next = m.peers[h.to].name
+	}
+	if home >= 0 && (h.to < 0 || m.peers[h.to].id != u.home) {
+		record.home = m.ids.names[home]
 	}
 	h.asked = true
-	r := Request{Op: Update, Key: u.key, Version: u.version, Data: unitRecord{term: h.term, next: next}.append(nil)}
+	r := Request{Op: Update, Key: u.key, Version: u.version, Data: record.append(nil)}
 	m.ask(r, pending{do: (*Member).released, index: i, term: h.term, data: r.Data})
 }
 

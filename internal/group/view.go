@@ -37,10 +37,16 @@ func MemberOf(v Value) (id string, live bool) {
 
 // IDOf is the ID of the member with a life of this name.
 func IDOf(life string) string {
-	if i := strings.LastIndex(life, "=7E"); i >= 0 {
-		life = life[:i]
+	id, _ := cutLife(life)
+	return unescape(id)
+}
+
+// cutLife cuts a life's name into the escaped ID of its member and the rest. Between them is an escaped ~.
+func cutLife(name string) (id, rest string) {
+	if i := strings.LastIndex(name, "=7E"); i >= 0 {
+		return name[:i], name[i:]
 	}
-	return unescape(life)
+	return name, ""
 }
 
 // UnitKey is the key of the record that says who owns the unit.

@@ -151,6 +151,12 @@ func (m *Member) Yielded(unit string, term uint64) {
 // Leave is the member's.
 func (m *Member) Leave() { m.with((*group.Member).Leave) }
 
+// HasShare is the member's.
+func (m *Member) HasShare() (has bool) {
+	m.with(func(x *group.Member) { has = x.HasShare() })
+	return has
+}
+
 // HasLeft is the member's.
 func (m *Member) HasLeft() (left bool) {
 	m.with(func(x *group.Member) { left = x.HasLeft() })
