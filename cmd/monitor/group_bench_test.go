@@ -34,7 +34,7 @@ func TestGroupMoves(t *testing.T) {
 }
 
 func measureMoves(t *testing.T, n int, state string) {
-	r := newGroupRun(t, nil, "nats", state)
+	r := newGroupRun(t, nil, natsGroup, state)
 	r.flags = []string{"--window", "1h", "--live-cap", "2000000"}
 	r.start(t, "a")
 	for _, m := range plantedMessages(t, n, 0) {
@@ -68,7 +68,7 @@ type unitShown struct {
 func (r *groupRun) awaitUnit(t *testing.T, ok func(unitShown) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		out, _ := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl") // the next look is soon
+		out, _ := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl") // the next look is soon
 		for line := range bytes.Lines(out) {
 			var u unitShown
 			if json.Unmarshal(line, &u) == nil && strings.HasSuffix(u.Unit, "0") && ok(u) {
@@ -103,10 +103,10 @@ func (r *groupRun) timeOfMove(t *testing.T, from, to *groupMember, s syscall.Sig
 // stateBytes is the size of the state of the unit with the records.
 func (r *groupRun) stateBytes(t *testing.T) (n int) {
 	t.Helper()
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + r.state.address, "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + strings.Join(r.state.addresses, ""), "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(name, value)
 	}
-	s, err := app.OpenGroup(t.Context(), r.state.url(r.state.address), "g")
+	s, err := app.OpenGroup(t.Context(), r.state.url(r.state.addresses), "g")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,16 +25,25 @@ import (
 
 // groupInput is what the members of a test read: a unit for each source.
 type groupInput struct {
-	address string                                                 // of the broker
-	rewrite bool                                                   // it names its own address to clients
-	text    func(address string) string                            // in the file of settings
-	publish func(ctx context.Context, unit int, data []byte) error // safe for one goroutine
+	addresses []string                                               // of the broker's servers
+	together  bool                                                   // the units are one stream, with one order
+	rewrite   bool                                                   // they name their own addresses to clients
+	text      func(addresses []string) string                        // in the file of settings
+	publish   func(ctx context.Context, unit int, data []byte) error // safe for one goroutine a unit
 	// committed are the positions of the consumer group, by unit; nil: there is none.
 	committed func(ctx context.Context) (map[int]int64, error)
+	state     *groupState                                  // on the same servers; nil: none
+	lead      func(t *testing.T, rng *rand.Rand, unit int) // another server leads the unit; nil: there is one
 }
 
+// groupBroker gives the input of a run. Nothing is in it.
+type groupBroker func(t *testing.T) groupInput
+
+// groupClusters start three servers for some kinds of inputs. There are none without the tag integration.
+var groupClusters = map[string]func(t *testing.T) groupBroker{}
+
 // groupInputs are the kinds of inputs.
-var groupInputs = map[string]func(t *testing.T) groupInput{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup}
+var groupInputs = map[string]groupBroker{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup}
 
 func groupServer(t *testing.T) string {
 	t.Helper()
@@ -57,15 +69,17 @@ func natsGroup(t *testing.T) groupInput {
 		t.Fatal(err)
 	}
 	return groupInput{
-		address: address,
-		text: func(address string) string {
-			return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [g.0, g.1, g.2]}", "nats://"+address)
-		},
+		addresses: []string{address}, together: true, text: natsSettings,
 		publish: func(ctx context.Context, unit int, data []byte) error {
 			_, err := js.Publish(ctx, fmt.Sprintf("g.%d", unit), data)
 			return err
 		},
 	}
+}
+
+func natsSettings(addresses []string) string {
+	urls := `"nats://` + strings.Join(addresses, `", "nats://`) + `"`
+	return fmt.Sprintf("nats: {urls: [%s], stream: G, subjects: [g.0, g.1, g.2]}", urls)
 }
 
 // realKafka starts Apache Kafka with these topics; nil: the test was built without the tag integration, and a simulated
@@ -88,25 +102,32 @@ func startKafka(t *testing.T, partitions int, topics ...string) string {
 // kafkaGroup is a topic for each source, with one partition: there is one order.
 func kafkaGroup(t *testing.T) groupInput {
 	t.Helper()
-	return kafkaInputOf(t, startKafka(t, 1, "g0", "g1", "g2"), "topics: [g0, g1, g2]", func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 })
+	return kafkaInputOf(t, []string{startKafka(t, 1, "g0", "g1", "g2")}, "topics: [g0, g1, g2]", func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 })
 }
 
 // kafkaPartitionsGroup is one topic, with a partition for each source.
 func kafkaPartitionsGroup(t *testing.T) groupInput {
 	t.Helper()
-	return kafkaInputOf(t, startKafka(t, groupSources, "g"), "topics: [g], unit: partition", func(unit int) (string, int32) { return "g", int32(unit) })
+	return kafkaPartitions(t, []string{startKafka(t, groupSources, "g")})
 }
 
-func kafkaInputOf(t *testing.T, address, settings string, place func(unit int) (topic string, partition int32)) groupInput {
+func kafkaPartitions(t *testing.T, addresses []string) groupInput {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	return kafkaInputOf(t, addresses, "topics: [g], unit: partition", func(unit int) (string, int32) { return "g", int32(unit) })
+}
+
+func kafkaInputOf(t *testing.T, addresses []string, settings string, place func(unit int) (topic string, partition int32)) groupInput {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	return groupInput{
-		address: address, rewrite: true,
-		text: func(address string) string { return fmt.Sprintf("kafka: {brokers: [%q], %s}", address, settings) },
+		addresses: addresses, rewrite: true,
+		text: func(addresses []string) string {
+			return fmt.Sprintf(`kafka: {brokers: ["%s"], %s}`, strings.Join(addresses, `", "`), settings)
+		},
 		publish: func(ctx context.Context, unit int, data []byte) error {
 			topic, partition := place(unit)
 			return client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: partition, Value: data}).FirstErr()
@@ -145,19 +166,20 @@ func kafkaInputOf(t *testing.T, address, settings string, place func(unit int) (
 
 // groupState is where a group of a test keeps its state.
 type groupState struct {
-	address string // of the server; "": there is none
-	url     func(address string) string
-	environ func(address string) []string
+	addresses []string // of the servers; nil: there are none
+	url       func(addresses []string) string
+	environ   func(addresses []string) []string
+	lead      func(t *testing.T, rng *rand.Rand) // another server leads a bucket; nil: there is one
 }
 
 // groupStates are the kinds of stores.
 var groupStates = map[string]func(t *testing.T) groupState{
 	"file": func(t *testing.T) groupState {
 		url := "file://" + t.TempDir()
-		return groupState{url: func(string) string { return url }}
+		return groupState{url: func([]string) string { return url }}
 	},
 	"nats": func(t *testing.T) groupState {
-		return groupState{address: groupServer(t), url: func(address string) string { return "nats://" + address + "/GROUP" }}
+		return groupState{addresses: []string{groupServer(t)}, url: func(addresses []string) string { return "nats://" + addresses[0] + "/GROUP" }}
 	},
 	"s3": func(t *testing.T) groupState {
 		backend := s3mem.New()
@@ -167,10 +189,10 @@ var groupStates = map[string]func(t *testing.T) groupState{
 		server := httptest.NewServer(gofakes3.New(backend).Server())
 		t.Cleanup(server.Close)
 		return groupState{
-			address: strings.TrimPrefix(server.URL, "http://"),
-			url:     func(string) string { return "s3://bucket/some/group" },
-			environ: func(address string) []string {
-				return append(os.Environ(), "AWS_ENDPOINT_URL_S3=http://"+address, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+			addresses: []string{strings.TrimPrefix(server.URL, "http://")},
+			url:       func([]string) string { return "s3://bucket/some/group" },
+			environ: func(addresses []string) []string {
+				return append(os.Environ(), "AWS_ENDPOINT_URL_S3=http://"+addresses[0], "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
 			},
 		}
 	},
@@ -181,11 +203,18 @@ func (r *groupRun) publish(t *testing.T, length time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // a busy broker is slow
 	defer cancel()
 	for n, m := range r.records {
+		var units sync.WaitGroup
+		failed := make([]error, groupSources)
 		for i := range groupSources {
-			if err := r.input.publish(ctx, i, placed(m, i)); err != nil {
-				t.Error(err)
-				return
+			units.Go(func() { failed[i] = r.input.publish(ctx, i, placed(m, i)) })
+			if r.input.together { // texts name positions
+				units.Wait()
 			}
+		}
+		units.Wait()
+		if err := errors.Join(failed...); err != nil {
+			t.Error(err)
+			return
 		}
 		if n%2 == 0 {
 			time.Sleep(length / time.Duration(len(r.records)/2))

@@ -15,7 +15,7 @@ import (
 // member that it cannot ask.
 func TestGroupPages(t *testing.T) {
 	t.Parallel()
-	r := newGroupRun(t, plantedMessages(t, 3_000, 1_000), "nats", "file")
+	r := newGroupRun(t, plantedMessages(t, 3_000, 1_000), natsGroup, "file")
 	r.flags = []string{"--http", "127.0.0.1:0"}
 	r.start(t, "a")
 	r.start(t, "b")

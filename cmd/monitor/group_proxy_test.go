@@ -14,7 +14,7 @@ import (
 type tcpProxy struct {
 	address string
 	to      string
-	rewrite bool // ports that a broker names become this proxy's
+	renamed []renamed // addresses that a broker names become those of proxies
 
 	mu     sync.Mutex
 	mended *sync.Cond
@@ -23,13 +23,56 @@ type tcpProxy struct {
 	closed bool
 }
 
-func startProxy(t *testing.T, to string, rewrite bool) *tcpProxy {
+// renamed is an address as the broker writes it, and the proxy's.
+type renamed struct{ from, to []byte }
+
+// proxies stand before all servers of a broker, or of a store.
+type proxies []*tcpProxy
+
+// startProxies starts a proxy for each address. rewrite: the servers name each other to clients.
+func startProxies(t *testing.T, addresses []string, rewrite bool) (all proxies) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var names []renamed
+	var listeners []net.Listener
+	for _, to := range addresses {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners, all = append(listeners, l), append(all, &tcpProxy{address: l.Addr().String(), to: to})
+		if rewrite {
+			names = append(names, renamed{written(to), written(l.Addr().String())})
+		}
 	}
-	p := &tcpProxy{address: l.Addr().String(), to: to, rewrite: rewrite}
+	for i, p := range all {
+		p.renamed = names
+		p.serve(t, listeners[i])
+	}
+	return all
+}
+
+func (all proxies) addresses() (list []string) {
+	for _, p := range all {
+		list = append(list, p.address)
+	}
+	return list
+}
+
+// cut lets the bytes of some directions wait.
+func (all proxies) cut(up, down bool) {
+	for _, p := range all {
+		p.cut(up, down)
+	}
+}
+
+// written is an address as Kafka writes it: the host, and a number of four bytes.
+func written(address string) []byte {
+	host, text, _ := net.SplitHostPort(address) // it was made by the net package
+	port, _ := strconv.Atoi(text)
+	return binary.BigEndian.AppendUint32([]byte(host), uint32(port))
+}
+
+func (p *tcpProxy) serve(t *testing.T, l net.Listener) {
 	p.mended = sync.NewCond(&p.mu)
 	t.Cleanup(func() {
 		l.Close()
@@ -47,7 +90,6 @@ func startProxy(t *testing.T, to string, rewrite bool) *tcpProxy {
 			go p.forward(client)
 		}
 	}()
-	return p
 }
 
 func (p *tcpProxy) forward(client net.Conn) {
@@ -59,25 +101,11 @@ func (p *tcpProxy) forward(client net.Conn) {
 	defer server.Close()
 	var both sync.WaitGroup
 	both.Go(func() { p.copy(server, client, &p.up, nil); server.Close() })
-	both.Go(func() { p.copy(client, server, &p.down, p.ports()); client.Close() })
+	both.Go(func() { p.copy(client, server, &p.down, p.renamed); client.Close() })
 	both.Wait()
 }
 
-// ports are the server's port and the proxy's, as a broker writes them.
-func (p *tcpProxy) ports() [][]byte {
-	if !p.rewrite {
-		return nil
-	}
-	var all [][]byte
-	for _, address := range []string{p.to, p.address} {
-		_, text, _ := net.SplitHostPort(address) // it was made by the net package
-		port, _ := strconv.Atoi(text)
-		all = append(all, binary.BigEndian.AppendUint32(nil, uint32(port)))
-	}
-	return all
-}
-
-func (p *tcpProxy) copy(to, from net.Conn, cut *bool, ports [][]byte) {
+func (p *tcpProxy) copy(to, from net.Conn, cut *bool, names []renamed) {
 	buf := make([]byte, 1<<20)
 	for {
 		n, err := from.Read(buf)
@@ -88,8 +116,8 @@ func (p *tcpProxy) copy(to, from net.Conn, cut *bool, ports [][]byte) {
 			}
 			p.mu.Unlock()
 			b := buf[:n]
-			if ports != nil {
-				b = bytes.ReplaceAll(b, ports[0], ports[1])
+			for _, x := range names {
+				b = bytes.ReplaceAll(b, x.from, x.to)
 			}
 			if _, err := to.Write(b); err != nil {
 				return

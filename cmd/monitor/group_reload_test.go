@@ -16,7 +16,7 @@ import (
 func TestGroupReload(t *testing.T) {
 	t.Parallel()
 	records := plantedMessages(t, 4_000, 1_000)
-	r := newGroupRun(t, nil, "nats", "file")
+	r := newGroupRun(t, nil, natsGroup, "file")
 	r.start(t, "a")
 	r.records = records[:200]
 	r.publish(t, time.Second)

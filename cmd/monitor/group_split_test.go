@@ -12,7 +12,7 @@ import (
 // are as they were.
 func TestGroupSplitSource(t *testing.T) {
 	t.Parallel()
-	r := newGroupRun(t, nil, "nats", "file")
+	r := newGroupRun(t, nil, natsGroup, "file")
 	r.start(t, "a")
 	split := func() (lost int) {
 		r.mu.Lock()
@@ -41,7 +41,7 @@ func TestGroupSplitSource(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	out, err := r.monitor("group", "--group", "g", "--group-state", r.state.url(""), "--group-lease", groupLease.String(), "--output", "jsonl")
+	out, err := r.monitor("group", "--group", "g", "--group-state", r.state.url(nil), "--group-lease", groupLease.String(), "--output", "jsonl")
 	if err != nil {
 		t.Fatalf("monitor group: %v", err)
 	}

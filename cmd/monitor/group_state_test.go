@@ -41,7 +41,7 @@ func TestGroupStateIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newGroupRun(t, nil, "nats", "file")
+			r := newGroupRun(t, nil, natsGroup, "file")
 			r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 			r.start(t, "a")
 			r.records = records[:300]
@@ -56,7 +56,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			if before == 0 {
 				t.Fatal("nothing was found")
 			}
-			s, err := app.OpenGroup(t.Context(), r.state.url(""), "g")
+			s, err := app.OpenGroup(t.Context(), r.state.url(nil), "g")
 			if err != nil {
 				t.Fatal(err)
 			}

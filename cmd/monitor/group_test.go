@@ -40,21 +40,32 @@ func allGroupCases() (all []groupCase) {
 	for _, disturb := range slices.Sorted(maps.Keys(groupDisturbances)) {
 		for _, input := range slices.Sorted(maps.Keys(groupInputs)) {
 			state := states[n%len(states)]
-			if state == "file" && disturb == "cut off from the state" {
-				state = "nats" // a folder has no connection
+			n++
+			switch {
+			case disturb == leaderOfInput && groupClusters[input] == nil, disturb == leaderOfState && (groupClusters[input] == nil || input != "nats"):
+				continue
+			case disturb == leaderOfState, disturb == "cut off from the state" && state == "file": // a folder has no connection
+				state = "nats"
 			}
 			all = append(all, groupCase{input, state, disturb})
-			n++
 		}
 		n++
 	}
 	return all
 }
 
-// groupDisturbances disturb the i-th member.
-var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
-	"not": func(*testing.T, *groupRun, int) {},
-	"killed": func(t *testing.T, r *groupRun, i int) { // and its folder is removed
+// Disturbances that need several servers.
+const (
+	leaderOfInput = "another leader of the input"
+	leaderOfState = "another leader of the state"
+)
+
+// groupDisturbances disturb the i-th member, or the servers.
+var groupDisturbances = map[string]func(t *testing.T, r *groupRun, rng *rand.Rand, i int){
+	"not":         func(*testing.T, *groupRun, *rand.Rand, int) {},
+	leaderOfInput: func(t *testing.T, r *groupRun, rng *rand.Rand, i int) { r.input.lead(t, rng, i) },
+	leaderOfState: func(t *testing.T, r *groupRun, rng *rand.Rand, _ int) { r.state.lead(t, rng) },
+	"killed": func(t *testing.T, r *groupRun, _ *rand.Rand, i int) { // and its folder is removed
 		m := r.members[i]
 		m.signal(t, syscall.SIGKILL)
 		m.cmd.Wait() // it was killed
@@ -63,7 +74,7 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 		}
 		m.start(t)
 	},
-	"stopped": func(t *testing.T, r *groupRun, i int) { // for two leases
+	"stopped": func(t *testing.T, r *groupRun, _ *rand.Rand, i int) { // for two leases
 		m := r.members[i]
 		lost := strings.Count(m.log.String(), "lost the unit")
 		m.signal(t, syscall.SIGSTOP)
@@ -75,13 +86,13 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 			}
 		}
 	},
-	"cut off from the broker": func(t *testing.T, r *groupRun, i int) {
-		cutOff(r.members[i].toBroker, 2*groupLease)
+	"cut off from the broker": func(t *testing.T, r *groupRun, rng *rand.Rand, i int) {
+		cutOff(rng, r.members[i].toBroker, 2*groupLease)
 	},
-	"cut off from the state": func(t *testing.T, r *groupRun, i int) {
+	"cut off from the state": func(t *testing.T, r *groupRun, rng *rand.Rand, i int) {
 		m := r.members[i]
 		lost := strings.Count(m.log.String(), "lost the unit")
-		if !cutOff(m.toState, 2*groupLease) {
+		if !cutOff(rng, m.toState, 2*groupLease) {
 			return // its renewals have arrived: nobody takes its units. But it delivers nothing, since it does not hear of them
 		}
 		for deadline := time.Now().Add(groupPatience); strings.Count(m.log.String(), "lost the unit") == lost; time.Sleep(20 * time.Millisecond) {
@@ -90,7 +101,7 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 			}
 		}
 	},
-	"ended": func(t *testing.T, r *groupRun, i int) {
+	"ended": func(t *testing.T, r *groupRun, _ *rand.Rand, i int) {
 		m := r.members[i]
 		m.signal(t, syscall.SIGTERM)
 		if err := m.cmd.Wait(); err != nil {
@@ -101,8 +112,8 @@ var groupDisturbances = map[string]func(t *testing.T, r *groupRun, i int){
 }
 
 // cutOff cuts one direction or both, as it comes. It says whether the way up was cut.
-func cutOff(p *tcpProxy, d time.Duration) (up bool) {
-	way := rand.IntN(3)
+func cutOff(rng *rand.Rand, p proxies, d time.Duration) (up bool) {
+	way := rng.IntN(3)
 	p.cut(way != 0, way != 1)
 	time.Sleep(d)
 	p.cut(false, false)
@@ -128,24 +139,28 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := groupSources * len(checkedIDs(t, history))
-	for input := range groupInputs {
+	for input, open := range groupInputs {
 		if !slices.ContainsFunc(cases, func(c groupCase) bool { return c.input == input }) {
 			continue
 		}
 		t.Run(input, func(t *testing.T) {
 			t.Parallel()
-			alone := newGroupRun(t, records, input, "")
+			if cluster := groupClusters[input]; cluster != nil && len(cases) > len(groupCases) {
+				open = cluster(t)
+			}
+			alone := newGroupRun(t, records, open, "")
 			alone.start(t, "alone")
 			alone.publish(t, time.Second)
 			alone.await(t, "all findings of one monitor", func() bool { return len(alone.texts()) >= planted })
 			alone.settle(t, nil)
+			alone.members[0].cmd.Process.Kill()
 			want := alone.texts()
 			if len(want) != planted || planted < 20*groupSources {
 				t.Fatalf("one monitor has found %d, want %d", len(want), planted)
 			}
 			for _, c := range cases {
 				if c.input == input {
-					t.Run(c.disturb+" over "+c.state, func(t *testing.T) { groupStands(t, c, times, records, want) })
+					t.Run(c.disturb+" over "+c.state, func(t *testing.T) { groupStands(t, open, c, times, records, want) })
 				}
 			}
 		})
@@ -153,8 +168,12 @@ func TestGroup(t *testing.T) {
 }
 
 // groupStands runs one case.
-func groupStands(t *testing.T, c groupCase, times int, records [][]byte, want map[string]string) {
-	r := newGroupRun(t, records, c.input, c.state)
+func groupStands(t *testing.T, open groupBroker, c groupCase, times int, records [][]byte, want map[string]string) {
+	r := newGroupRun(t, records, open, c.state)
+	each := 5 * time.Second // of what is published, for a disturbance
+	if c.disturb == leaderOfInput || c.disturb == leaderOfState {
+		each *= 2
+	}
 	for _, member := range []string{"a", "b", "c"} {
 		r.start(t, member)
 	}
@@ -162,16 +181,16 @@ func groupStands(t *testing.T, c groupCase, times int, records [][]byte, want ma
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	done := make(chan struct{})
-	go func() { defer close(done); r.publish(t, time.Duration(times)*5*time.Second) }()
+	go func() { defer close(done); r.publish(t, time.Duration(times)*each) }()
 	for range times {
 		time.Sleep(time.Duration(2500+rng.IntN(2000)) * time.Millisecond) // by then each has a unit
-		groupDisturbances[c.disturb](t, r, rng.IntN(3))
+		groupDisturbances[c.disturb](t, r, rng, rng.IntN(3))
 	}
 	<-done
 	r.settle(t, want)
 	r.checkTexts(t, want)
 	r.checkPosts(t)
-	r.checkView(t, want, c.disturb != "not" && c.disturb != "cut off from the broker")
+	r.checkView(t, want, !slices.Contains([]string{"not", "cut off from the broker", leaderOfInput, leaderOfState}, c.disturb))
 	for _, m := range r.members {
 		m.signal(t, syscall.SIGTERM)
 	}
@@ -217,7 +236,7 @@ func (r *groupRun) checkTexts(t *testing.T, want map[string]string) {
 // member's.
 func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	t.Helper()
-	flags := []string{"--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl"}
+	flags := []string{"--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl"}
 	var out []byte
 	var err error
 	for deadline := time.Now().Add(10 * groupLease); ; time.Sleep(groupLease / 4) { // the owner of a unit tells its numbers soon
@@ -288,17 +307,19 @@ type groupRun struct {
 type groupMember struct {
 	name, dir string
 	// Between the member and the broker, and between it and the store of the group; nil: there is no server.
-	toBroker, toState *tcpProxy
+	toBroker, toState proxies
 	args              []string
 	environ           []string
 	cmd               *exec.Cmd
 	log               lockedBuffer
 }
 
-func newGroupRun(t *testing.T, records [][]byte, input, state string) *groupRun {
+func newGroupRun(t *testing.T, records [][]byte, open groupBroker, state string) *groupRun {
 	t.Helper()
-	r := &groupRun{input: groupInputs[input](t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, last: time.Now()}
-	if state != "" {
+	r := &groupRun{input: open(t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, last: time.Now()}
+	if state == "nats" && r.input.state != nil {
+		r.state = r.input.state
+	} else if state != "" {
 		s := groupStates[state](t)
 		r.state = &s
 	}
@@ -321,8 +342,8 @@ func (r *groupRun) start(t *testing.T, name string) {
 	t.Helper()
 	m := &groupMember{name: name, dir: t.TempDir()}
 	var settings strings.Builder
-	m.toBroker = startProxy(t, r.input.address, r.input.rewrite)
-	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(m.toBroker.address))
+	m.toBroker = startProxies(t, r.input.addresses, r.input.rewrite)
+	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(m.toBroker.addresses()))
 	fmt.Fprintf(&settings, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0, send: all}\n", r.hook)
 	if err := os.WriteFile(filepath.Join(m.dir, "isowatch.yaml"), []byte(settings.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -330,30 +351,26 @@ func (r *groupRun) start(t *testing.T, name string) {
 	m.args = []string{"run", "--config", "isowatch.yaml", "--http", "off", "--output", "jsonl", "--idle", "5s", "--lateness", "2s", "--contract", pairContract}
 	m.args = append(m.args, r.flags...)
 	if s := r.state; s != nil {
-		address := ""
-		if s.address != "" {
-			m.toState = startProxy(t, s.address, false)
-			address = m.toState.address
-		}
-		m.args = append(m.args, "--group", "g", "--group-state", s.url(address), "--group-lease", groupLease.String(), "--group-member", name)
-		m.environ = s.env(address)
+		m.toState = startProxies(t, s.addresses, false)
+		m.args = append(m.args, "--group", "g", "--group-state", s.url(m.toState.addresses()), "--group-lease", groupLease.String(), "--group-member", name)
+		m.environ = s.env(m.toState.addresses())
 	}
 	m.start(t)
 	r.members = append(r.members, m)
 }
 
 // env is the environment of a program that uses the store; nil: this one's.
-func (s *groupState) env(address string) []string {
+func (s *groupState) env(addresses []string) []string {
 	if s.environ == nil {
 		return nil
 	}
-	return s.environ(address)
+	return s.environ(addresses)
 }
 
 // monitor runs the program on the store of the group.
 func (r *groupRun) monitor(args ...string) ([]byte, error) {
 	cmd := exec.Command("monitor", args...)
-	cmd.Env = r.state.env(r.state.address)
+	cmd.Env = r.state.env(r.state.addresses)
 	return cmd.Output()
 }
 

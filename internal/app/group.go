@@ -90,8 +90,8 @@ func NewGroup(o Options) (*Group, error) {
 }
 
 // openGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
-// too. A bucket of NATS that is not there is made with so many replicas; 0: it is not made.
-func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, replicas int, log *slog.Logger) (groupstore.Store, error) {
+// too. create: a bucket of NATS is made if it is not there.
+func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, create bool, log *slog.Logger) (groupstore.Store, error) {
 	u, err := url.Parse(state)
 	if err != nil {
 		return nil, err
@@ -102,24 +102,22 @@ func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 	case "s3":
 		return s3.Open(ctx, u, os.LookupEnv)
 	}
-	bucket, err := groupnats.Bucket(u)
+	place, err := groupnats.PlaceOf(u)
 	if err != nil {
 		return nil, err
 	}
 	o := brokernats.Options{}
-	server := *u
-	server.Path = ""
 	for _, in := range inputs {
 		if in.NATS == nil {
 			continue
 		}
 		for _, other := range in.NATS.URLs {
-			if strings.TrimPrefix(other, "nats://") == u.Host {
+			if slices.Contains(place.Hosts, strings.TrimPrefix(other, "nats://")) {
 				o = natsBroker(in.NATS)
 			}
 		}
 	}
-	o.URLs, o.Name, o.Logger = []string{server.String()}, "isowatch-group", log
+	o.URLs, o.Name, o.Logger = place.Servers, "isowatch-group", log
 	conn, err := brokernats.Connect(o)
 	if err != nil {
 		return nil, err
@@ -129,7 +127,10 @@ func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 		conn.Close()
 		return nil, err
 	}
-	s, err := groupnats.Open(ctx, js, bucket, replicas, conn.Close)
+	if !create {
+		place.Replicas = 0
+	}
+	s, err := groupnats.Open(ctx, js, place.Bucket, place.Replicas, conn.Close)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -171,7 +172,7 @@ func (g *Group) makeData(context.Context) error {
 func (g *Group) openStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s, err := openGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), 1, g.log)
+	s, err := openGroupStore(ctx, g.config.Group.State, g.config.AllInputs(), true, g.log)
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}

@@ -71,7 +71,7 @@ func OpenGroup(ctx context.Context, state, name string) (groupstore.Store, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	s, err := openGroupStore(ctx, state, nil, 0, slog.New(slog.DiscardHandler))
+	s, err := openGroupStore(ctx, state, nil, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}

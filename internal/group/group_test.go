@@ -192,6 +192,21 @@ func TestMissingAndBack(t *testing.T) {
 	w.settle(t, w.lease)
 }
 
+// A state that an old read lacked is not missing.
+func TestStateOfAnOldRead(t *testing.T) {
+	w := quiet(t, 2, 1)
+	w.store.hidden = statePrefix + w.unitNames[0]
+	for _, p := range w.processes {
+		p.dead = len(p.workers) > 0
+	}
+	w.runUntil(w.now + 3*w.lease)
+	if n := len(w.ownership()); n != 0 {
+		t.Fatalf("%d units are watched without their state", n)
+	}
+	w.store.hidden = ""
+	w.settle(t, w.lease)
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)

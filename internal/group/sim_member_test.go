@@ -147,6 +147,9 @@ func (p *process) heed(e Event) {
 		if other := w.owners[who]; other != nil {
 			w.violated("%s and %s both own %s in term %d", other.id, p.id, e.Unit, e.Term)
 		}
+		if e.Missing { // the store loses nothing
+			w.violated("%s takes the state of %s as missing", p.id, e.Unit)
+		}
 		w.owners[who] = p
 		w.moves++
 		p.workers[e.Unit] = newWorker(p, e)

@@ -17,7 +17,7 @@ type simStore struct {
 	lists    map[string][]*Value // by prefix, sorted
 	shown    map[string]*simList
 	wrote    func(key string, data []byte)
-	hidden   string // key that lists lack: a follower that does not have it yet
+	hidden   string // key that reads lack: a follower that does not have it yet
 }
 
 type simList struct {
@@ -48,7 +48,9 @@ func (s *simStore) do(now time.Duration, r Request, lag int) Reply {
 	case Get:
 		if have == nil {
 			reply.Err = ErrNotFound
-		} else if was := s.before[r.Key]; lag > 0 && was.Version != "" {
+		} else if was := s.before[r.Key]; r.Key == s.hidden || lag > 0 && was.Version == "" {
+			reply.Err = ErrNotFound // a follower that does not have it yet
+		} else if lag > 0 {
 			reply.Value = was
 		} else {
 			reply.Value = *have

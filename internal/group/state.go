@@ -49,6 +49,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	if record.term == h.term { // only this member writes under this term: it is one of its own writes
 		m.wrote(p.index, record)
 	} else if !h.ready {
+		h.missing = false // a read before that lacked it was old
 		h.number, h.through, h.data = record.number, record.through, record.data
 	}
 	m.writeState(p.index)

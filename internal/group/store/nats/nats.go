@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -27,32 +28,75 @@ type Store struct {
 	close   func()
 }
 
-// Bucket is the name of the bucket in a URL, nats://HOST/BUCKET.
-func Bucket(u *url.URL) (string, error) {
-	name := strings.TrimPrefix(u.Path, "/")
-	if u.Host == "" || name == "" || strings.ContainsAny(name, "/. ") || u.RawQuery != "" {
-		return "", fmt.Errorf("%s: want nats://HOST/BUCKET", u.Redacted())
-	}
-	return name, nil
+// Place is what a URL says, nats://HOST,HOST/BUCKET?replicas=N.
+type Place struct {
+	Bucket   string
+	Servers  []string // URLs
+	Hosts    []string // of Servers, in their order
+	Replicas int      // of a bucket that is made
 }
+
+// mostReplicas is how many a server allows.
+const mostReplicas = 5
+
+// PlaceOf reads a URL.
+func PlaceOf(u *url.URL) (p Place, err error) {
+	p.Bucket, p.Replicas = strings.TrimPrefix(u.Path, "/"), 1
+	options := u.Query()
+	if options.Has("replicas") {
+		p.Replicas, err = strconv.Atoi(options.Get("replicas"))
+		options.Del("replicas")
+	}
+	p.Hosts = strings.Split(u.Host, ",")
+	for _, host := range p.Hosts {
+		server := url.URL{Scheme: u.Scheme, User: u.User, Host: host}
+		p.Servers = append(p.Servers, server.String())
+	}
+	if slices.Contains(p.Hosts, "") || p.Bucket == "" || strings.ContainsAny(p.Bucket, "/. ") || err != nil || p.Replicas < 1 || p.Replicas > mostReplicas || len(options) > 0 {
+		return Place{}, fmt.Errorf("%s: want nats://HOST/BUCKET, with several hosts as HOST,HOST and at most %d copies as ?replicas=N", u.Redacted(), mostReplicas)
+	}
+	return p, nil
+}
+
+// answerWait is how long a server may take to answer about a bucket. Nobody answers while the bucket has no leader.
+const answerWait = 2 * time.Second
 
 // Open opens a bucket, and makes it with so many replicas if it is not there; 0: it makes none. close ends the connection.
 func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas int, close func()) (*Store, error) {
-	records, err := js.KeyValue(ctx, bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
-		records, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: replicas})
-	}
+	s := &Store{close: close}
+	err := untilAnswered(ctx, func(ctx context.Context) (err error) {
+		s.records, err = js.KeyValue(ctx, bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
+			s.records, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: replicas})
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", bucket, err)
 	}
-	objects, err := js.ObjectStore(ctx, bucket+objectsSuffix)
-	if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
-		objects, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket + objectsSuffix, Replicas: replicas})
-	}
+	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
+		s.objects, err = js.ObjectStore(ctx, bucket+objectsSuffix)
+		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
+			s.objects, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket + objectsSuffix, Replicas: replicas})
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", bucket+objectsSuffix, err)
 	}
-	return &Store{records, objects, close}, nil
+	return s, nil
+}
+
+// untilAnswered asks again when no answer comes.
+func untilAnswered(ctx context.Context, ask func(context.Context) error) error {
+	for {
+		asking, cancel := context.WithTimeout(ctx, answerWait)
+		err := ask(asking)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // Close ends the connection.

@@ -1,9 +1,13 @@
 package nats
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -64,13 +68,44 @@ func TestLooksOnly(t *testing.T) {
 	}
 }
 
-func TestBucket(t *testing.T) {
-	for text, want := range map[string]string{"nats://h:4222/GROUP": "GROUP", "nats://h": "", "nats://h/a/b": "", "nats://h/a.b": "", "nats:///a": "", "nats://h/a?x=1": ""} {
+// TestUntilAnswered: a bucket without a leader gives no answer. It is asked again, and an answer that is an error counts.
+func TestUntilAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*answerWait+answerWait/2)
+		defer cancel()
+		asked := 0
+		ask := func(ctx context.Context) error {
+			if asked++; asked == 3 {
+				return jetstream.ErrBucketNotFound
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if err := untilAnswered(ctx, ask); !errors.Is(err, jetstream.ErrBucketNotFound) || asked != 3 {
+			t.Errorf("asked %d times: %v", asked, err)
+		}
+		if err := untilAnswered(ctx, ask); !errors.Is(err, context.DeadlineExceeded) || asked != 5 {
+			t.Errorf("asked %d times: %v", asked, err)
+		}
+	})
+}
+
+func TestPlaceOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"nats://h:4222/GROUP": "GROUP [nats://h:4222] 1", "nats://u@h:1,i:2/G?replicas=3": "G [nats://u@h:1 nats://u@i:2] 3",
+		"nats://h": "", "nats://h/a/b": "", "nats://h/a.b": "", "nats:///a": "", "nats://h/a?x=1": "", "nats://h,/a": "",
+		"nats://h/a?replicas=0": "", "nats://h/a?replicas=6": "", "nats://h/a?replicas=": "",
+	} {
 		u, err := url.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Bucket(u); got != want || (err == nil) != (want != "") {
+		p, err := PlaceOf(u)
+		got := ""
+		if err == nil {
+			got = fmt.Sprint(p.Bucket, " ", p.Servers, " ", p.Replicas)
+		}
+		if got != want {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
 	}
