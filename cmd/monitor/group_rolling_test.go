@@ -17,14 +17,14 @@ import (
 func TestGroupRollingUpdate(t *testing.T) {
 	t.Parallel()
 	const units = 10 // it leaves a rest with three members
-	r := newGroupRun(t, nil, "nats", "file")
+	r := newGroupRun(t, nil, natsGroup, "file")
 	r.flags = []string{"--http", "127.0.0.1:0"}
 	var subjects []string
 	for i := range units {
 		subjects = append(subjects, fmt.Sprintf("g.%d", i))
 	}
-	r.input.text = func(address string) string {
-		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+address, strings.Join(subjects, ", "))
+	r.input.text = func(addresses []string) string {
+		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+addresses[0], strings.Join(subjects, ", "))
 	}
 	for i, name := range []string{"a", "b", "c"} {
 		r.start(t, name)
@@ -32,7 +32,7 @@ func TestGroupRollingUpdate(t *testing.T) {
 	}
 	before := r.terms(t, units)
 	for _, i := range []int{2, 1, 0} {
-		groupDisturbances["ended"](t, r, i)
+		groupDisturbances["ended"](t, r, nil, i)
 		r.members[i].awaitReady(t, 2)
 	}
 	most := 0
@@ -77,7 +77,7 @@ func (m *groupMember) awaitReady(t *testing.T, starts int) {
 // terms are those of the units, once each of so many has an owner.
 func (r *groupRun) terms(t *testing.T, units int) map[string]int {
 	t.Helper()
-	out, err := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.address), "--output", "jsonl")
+	out, err := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl")
 	if err != nil {
 		t.Fatalf("monitor group: %v\n%s", err, out)
 	}

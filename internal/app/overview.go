@@ -165,7 +165,7 @@ func (a *App) gravity(x *engine.SourceStatus) int {
 // unmarked says of a source whose records have times that its watermark has not begun: an input has not answered yet, so
 // what a late record could explain is not judged.
 func unmarked(x *engine.SourceStatus) bool {
-	return x.Watermark == 0 && transactions(&x.Counters) > x.Counters.Timeless
+	return x.Watermark == 0 && x.Latest > 0
 }
 
 // allRead says whether all inputs can be read, and were read to their ends.

@@ -73,7 +73,7 @@ type SourceStatus struct {
 	MemoryCap int64              `json:"memory_cap,omitempty"` // what it may take
 	LiveCap   int                `json:"live_cap"`
 	Watermark int64              `json:"watermark"`        // ns since the Unix epoch; 0 before the first, and where records have no times
-	Latest    int64              `json:"latest,omitempty"` // the greatest event time of a record, as Watermark
+	Latest    int64              `json:"latest,omitempty"` // the greatest event time of a record, also before the first watermark; 0 where records have no times
 	Counters  window.Counters    `json:"counters"`
 	Waiting   int                `json:"waiting"`  // findings that are not due
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
@@ -171,10 +171,12 @@ func (x *source) measure() *SourceStatus {
 	}
 	_, src.Memory = m.Memory()
 	src.MemoryCap = m.Config().Memory
-	if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
-		src.Watermark = 0
-	} else {
+	timed := src.Watermark != math.MaxInt64 && !m.Untimed()
+	if timed {
 		src.Latest = m.Latest()
+	}
+	if !timed || src.Watermark == math.MinInt64 {
+		src.Watermark = 0
 	}
 	for _, l := range m.Levels() {
 		if v, why := m.Verdict(l); v != "" {
