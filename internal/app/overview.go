@@ -162,8 +162,8 @@ func (a *App) gravity(x *engine.SourceStatus) int {
 	return 1
 }
 
-// unmarked says of a source whose records have times that its watermark has not begun: an input has not answered yet, so
-// what a late record could explain is not judged.
+// unmarked says of a source whose records have times that its watermark has not begun. An input has not answered yet.
+// So nothing is judged that a late record could explain.
 func unmarked(x *engine.SourceStatus) bool {
 	return x.Watermark == 0 && x.Latest > 0
 }
