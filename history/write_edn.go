@@ -124,7 +124,7 @@ func appendMicro(dst []byte, r *event.Record, o *event.RecordOp, answered bool) 
 	switch {
 	case o.Kind == event.Insert:
 		name = "w"
-	case o.Kind != event.Read && o.Kind != event.Write && o.Kind != event.Append, o.Data == event.Set || o.Data == event.Counter:
+	case o.Kind != event.Read && o.Kind != event.Write && o.Kind != event.Append, o.Data.Parts() || o.Data == event.Counter:
 		return nil, fmt.Errorf("transaction %s: %s of key %q is not an operation on a list or a register, and edn holds only these", named(r.ID), o.Kind, o.Key)
 	case o.Value == "null":
 		return nil, fmt.Errorf("transaction %s: key %q holds a null, which edn reads as nothing", named(r.ID), o.Key)

@@ -163,7 +163,7 @@ func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 	switch o.Kind {
 	case event.Read:
 		switch {
-		case o.Data == event.Set || o.Data == event.Counter:
+		case o.Data.Parts() || o.Data == event.Counter:
 			return nil, false
 		case unknown && o.Nothing():
 			return nil, true // without a note, something may still have been seen

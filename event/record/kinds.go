@@ -53,6 +53,10 @@ func DataKinds() []DataKind {
 	return all
 }
 
+// Parts says whether a value of this kind is an array of parts, as the elements of a set. Each is there or not, and is written by
+// itself.
+func (k DataKind) Parts() bool { return k == Set }
+
 // OpFlags are facts of an operation that fit a bit.
 type OpFlags uint8
 

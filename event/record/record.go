@@ -56,6 +56,9 @@ func (o *Op) Nothing() bool {
 	return o.Flags&NotFound != 0 || o.Flags&IsArray != 0 && len(o.Elems) == 0
 }
 
+// OfParts says whether o shows that its key has parts: see [DataKind.Parts].
+func (o *Op) OfParts() bool { return o.Data.Parts() || o.Kind == Add || o.Kind == Remove }
+
 // Writes says whether o writes its key.
 func (o *Op) Writes() bool {
 	switch o.Kind {

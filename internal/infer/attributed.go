@@ -74,7 +74,7 @@ func (s *causes) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 	switch {
 	case k == 0 || x.flags&(unsupported|loose) != 0 || x.kind == event.Counter:
 		return true
-	case x.kind == event.Set:
+	case x.kind.Parts():
 		return s.Counters.Ambiguous > 0
 	}
 	return o.Flags&event.NotFound != 0 && (s.opt.vacant() || x.flags&deleted != 0)

@@ -119,7 +119,7 @@ func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 		case tells(b, o):
 		case o.Kind == event.Read && o.Flags&event.IsArray != 0:
 			key := s.inEpoch(b, t, o.KeyHash)
-			if k := s.lookupKey(key); k == 0 || s.keys[k].kind != event.Set {
+			if k := s.lookupKey(key); k == 0 || !s.keys[k].kind.Parts() {
 				continue
 			}
 			for _, e := range b.ElemsOf(o) {

@@ -29,7 +29,7 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	kind := o.Data
 	switch o.Kind {
 	case event.Read:
-		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && x.kind != event.Set {
+		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && !x.kind.Parts() {
 			kind = event.List
 		}
 	case event.Append:

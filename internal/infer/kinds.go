@@ -19,7 +19,7 @@ import "github.com/isowatch/isowatch/event"
 func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.Read, event.Write:
-		if s.keys[k].kind == event.Set {
+		if s.keys[k].kind.Parts() {
 			s.readSet(b, n, i, k, o)
 			return
 		}

@@ -101,7 +101,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		case o.Kind == event.Range:
 		case o.Key != key:
 			continue
-		case o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove:
+		case o.OfParts():
 			b.Absence = true // perhaps the key of an element
 		case o.Version != "" || o.PrevVersion != "":
 			return

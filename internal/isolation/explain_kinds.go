@@ -91,7 +91,7 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 
 func isSet(t *event.Record, key string) bool {
 	for i := range t.Ops {
-		if o := &t.Ops[i]; o.Key == key && (o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set) {
+		if o := &t.Ops[i]; o.Key == key && o.OfParts() {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ func plainly(w *witness) *witness {
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
-			if o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
+			if o.OfParts() {
 				sets[o.Key] = true
 			}
 			if o.Data == event.Counter || o.Kind == event.Inc {
@@ -113,7 +113,7 @@ func deletes(w *witness, key string) bool {
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	for i := range t.Ops { // a slices function would copy each
-		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(o) {
+		if o := &t.Ops[i]; o.Kind > event.Append || o.Data.Parts() || external.TellsVersion(o) {
 			return true
 		}
 	}

@@ -111,7 +111,7 @@ func seenOf(o *event.RecordOp, key string) *observation {
 				return &observation{value: r.Value}
 			}
 		}
-	case o.Key != key || o.Data == event.Set || o.Data == event.Counter:
+	case o.Key != key || o.Data.Parts() || o.Data == event.Counter:
 	case o.Kind == event.Read:
 		return &observation{nothing: o.Nothing(), value: o.Value, version: o.Version, elems: o.Elems}
 	case o.Kind == event.CAS && o.Flags&event.Success != 0:

@@ -27,7 +27,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
-			if o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
+			if o.OfParts() {
 				sets[o.Key] = true
 			}
 			if o.Data == event.Counter || o.Kind == event.Inc {
@@ -135,7 +135,7 @@ func overwritten(w *finding.Witness, key string) bool {
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	for i := range t.Ops { // a slices function would copy each
-		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || tellsVersion(o) {
+		if o := &t.Ops[i]; o.Kind > event.Append || o.Data.Parts() || tellsVersion(o) {
 			return true
 		}
 	}
