@@ -51,15 +51,10 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := open(t)
 	s := startAs(t, "ann", "correct horse", "--config", settings)
-	b.login("ann", "correct horse")
 	s.feed(t)
-	if _, err := s.stdin.Write([]byte("this is no record\n")); err != nil { // a dead letter
-		t.Fatal(err)
-	}
 	byAnomaly, nine := map[string]found{}, ""
-	within(t, 2*time.Minute, "not all anomalies were found", func() bool {
+	within(t, 4*time.Minute, "not all anomalies were found", func() bool {
 		for _, f := range s.findings(t) {
 			if _, had := byAnomaly[f.Anomaly]; !had || f.Source == f.Anomaly {
 				byAnomaly[f.Anomaly] = f
@@ -75,6 +70,11 @@ func TestLook(t *testing.T) {
 		}
 		return nine != ""
 	})
+	if _, err := s.stdin.Write([]byte("this is no record\n")); err != nil { // a dead letter, which leaves later reads open
+		t.Fatal(err)
+	}
+	b := open(t)
+	b.login("ann", "correct horse")
 	b.do("a group", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/findings?q="+byAnomaly["lost-update"].ID), chromedp.WaitReady("article.group"))
 	group := value[string](b, `document.querySelector("article.group .paths a").href`)
 	b.do("a group", chromedp.Navigate(group), chromedp.WaitReady("section.change form"))
