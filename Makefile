@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-decoding bench-violated bench-long bench-weak bench-pages bench-sources bench-group bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-decoding bench-violated bench-long bench-weak bench-pages bench-sources bench-group bench-all fuzz mutants mutate sim sim-group soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages look
 
 SIM ?= 33000
 FROM ?= 0
@@ -10,6 +10,7 @@ BENCHTIME ?= 1s
 BLIND ?= 3
 MUTANTS ?= 250
 SEED ?= 1
+LOOK ?= look
 MUTATE_TIME ?= 10m
 MUTATE_IN ?=
 MUTANT ?=
@@ -178,6 +179,10 @@ screenshot:
 # The pages of a running monitor in a real browser: flows, widths, axe-core. Needs chromium and npm.
 pages:
 	cd internal/web/browsertest && CI=true go test -tags integration -count=1 -timeout 10m ./...
+
+# Screenshots of each page and of a finding of each kind in LOOK, in light and dark, 1440 and 360 px wide: look at them.
+look:
+	cd internal/web/browsertest && CI=true go test -tags integration -count=1 -timeout 15m -run '^TestLook$$' . -look $(abspath $(LOOK))
 
 # Needs the tools once, and the vulnerability database over the network.
 vuln:

@@ -369,7 +369,7 @@ func BenchmarkRate(b *testing.B) {
 	monitor := program(b)
 	lasting := during(30 * time.Second)
 	for _, place := range []string{"inside", "outside"} {
-		for _, rate := range []int{0, 100, 1000, 5000, 15_000, 20_000} {
+		for _, rate := range []int{0, 100, 1000, 5000, 15_000, 20_000, 36_000} {
 			b.Run(fmt.Sprintf("server=%s/txn/s=%d", place, rate), func(b *testing.B) {
 				for range b.N {
 					measureRate(b, monitor, place == "inside", rate, lasting)

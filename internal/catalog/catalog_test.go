@@ -128,8 +128,8 @@ func (m *model) group(q Query, by string) (g Groups) {
 		if a := r.Acknowledged; a != nil && s.First > a.At {
 			r.Since++
 		}
-		if earliest == 0 || s.First < earliest {
-			earliest = s.First
+		if earliest == 0 || s.EndedLast < earliest {
+			earliest = s.EndedLast
 		}
 	}
 	g.Total = len(rows)
@@ -142,7 +142,7 @@ func (m *model) group(q Query, by string) (g Groups) {
 	}
 	for _, s := range matching {
 		for bar := range Bars {
-			if begin := g.End - int64(Bars-bar)*g.Width; s.First >= begin && s.First < begin+g.Width {
+			if begin := g.End - int64(Bars-bar)*g.Width; s.EndedLast >= begin && (s.EndedLast < begin+g.Width || bar == Bars-1) {
 				rows[s.Group.Key()].Trend[bar]++
 			}
 		}

@@ -156,7 +156,7 @@ type Row struct {
 	Last     int64 // the same of the last one
 	Since    int   // findings that are newer than the acknowledgement
 	Latest   uint64
-	Trend    [Bars]int // of the first times of findings
+	Trend    [Bars]int // of when the last transactions of its findings ended, as First
 	Marks
 }
 
@@ -203,8 +203,8 @@ func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
 		rows[n].add(e)
 		counts[n][e.state]++
 		g.Findings++
-		if e.first > 0 && (earliest == 0 || e.first < earliest) {
-			earliest = e.first
+		if seen := e.ended[1]; seen > 0 && (earliest == 0 || seen < earliest) {
+			earliest = seen
 		}
 	}
 	g.Total, g.Width = len(rows), width(earliest, q.Now)
@@ -229,11 +229,12 @@ func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
 	}
 	for i := c.head; i < len(c.entries); i++ { // only of what is shown, by the width that fits all
 		e := &c.entries[i]
-		if at[e.group] == 0 || e.first <= 0 || !m.matches(e) {
+		if at[e.group] == 0 || e.ended[1] <= 0 || !m.matches(e) {
 			continue
 		}
 		if to, ok := shown[at[e.group]-1]; ok {
-			if bar := Bars - 1 - (g.End-1-e.first)/g.Width; bar >= 0 && bar < Bars {
+			// A clock that is ahead counts in the last bar.
+			if bar := Bars - 1 - max(g.End-1-e.ended[1], 0)/g.Width; bar >= 0 {
 				g.Rows[to].Trend[bar]++
 			}
 		}

@@ -3,6 +3,7 @@ package isolation
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,11 +136,20 @@ func operation(o *event.RecordOp) string {
 	}
 	switch o.Kind {
 	case event.Read:
-		return fmt.Sprintf("r %s %s", o.Key, clip(value))
+		return fmt.Sprintf("r %s %s", oneWord(o.Key), clip(value))
 	case event.Write:
-		return fmt.Sprintf("w %s %s", o.Key, clip(value))
+		return fmt.Sprintf("w %s %s", oneWord(o.Key), clip(value))
 	}
 	return otherOperation(o)
+}
+
+// oneWord is a key between other words. One that has blanks, commas or quotes would look like other operations,
+// and is quoted.
+func oneWord(key string) string {
+	if key == "" || strings.ContainsAny(key, " \t\r\n,\"") {
+		return strconv.Quote(key)
+	}
+	return key
 }
 
 // clip keeps long values readable; the record itself is kept whole.

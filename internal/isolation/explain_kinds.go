@@ -14,9 +14,9 @@ import (
 func otherOperation(o *event.RecordOp) string {
 	switch o.Kind {
 	case event.Delete:
-		return "delete " + o.Key
+		return "delete " + oneWord(o.Key)
 	case event.CAS:
-		text := fmt.Sprintf("cas %s %s to %s", o.Key, clip(o.Expected), clip(o.Value))
+		text := fmt.Sprintf("cas %s %s to %s", oneWord(o.Key), clip(o.Expected), clip(o.Value))
 		if o.Flags&event.Success != 0 {
 			return text
 		}
@@ -27,7 +27,7 @@ func otherOperation(o *event.RecordOp) string {
 	case event.Range:
 		return "range " + bounds(o) + " " + clip(rows(o))
 	}
-	return fmt.Sprintf("%s %s %s", o.Kind, o.Key, clip(o.Value))
+	return fmt.Sprintf("%s %s %s", o.Kind, oneWord(o.Key), clip(o.Value))
 }
 
 // bounds are the bounds of a range, with its limit.

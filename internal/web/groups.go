@@ -181,7 +181,7 @@ func (g groupRow) TrendText() string {
 		}
 	}
 	half := span(g.width * catalog.Bars / 2)
-	return fmt.Sprintf("%d found in the last %s, %d in the %s before", last, half, before, half)
+	return fmt.Sprintf("%d ended in the last %s, %d in the %s before", last, half, before, half)
 }
 
 // Silent says whether a silence is in effect, and Known whether an acknowledgement is.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -193,8 +194,8 @@ type Fact struct {
 
 // Times are when it was found, and when this revision was sent.
 func (c *Card) Times() (facts []Fact) {
-	for _, x := range []struct{ name, stamp string }{{"First seen", c.FoundAt}, {"This revision", c.DetectedAt}} {
-		if m, ok := c.MomentOf(x.stamp); ok && (x.name == "First seen" || c.DetectedAt != c.FoundAt) {
+	for _, x := range []struct{ name, stamp string }{{"Found", c.FoundAt}, {"This revision", c.DetectedAt}} {
+		if m, ok := c.MomentOf(x.stamp); ok && (x.name == "Found" || c.DetectedAt != c.FoundAt) {
 			facts = append(facts, Fact{Name: x.name, Moment: &m})
 		}
 	}
@@ -322,11 +323,31 @@ func stepOf(s *scene.Scene, i int) Step {
 }
 
 func endOf(m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: m.Position, Raw: string(m.Raw)}
+	e := End{Short: m.Short, Position: m.Position, Raw: readable(m.Raw)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
 	return e
+}
+
+var instants = regexp.MustCompile(`"(start|end)":(\d{1,19})\b`)
+
+// readable is a record with its times as people write them, to search the input for. The record has its times
+// before its operations. Both forms are the same record.
+func readable(raw []byte) string {
+	head, ops, found := strings.Cut(string(raw), `"ops":`)
+	head = instants.ReplaceAllStringFunc(head, func(s string) string {
+		name, digits, _ := strings.Cut(s, ":")
+		ns, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return s
+		}
+		return name + `:"` + time.Unix(0, ns).UTC().Format(time.RFC3339Nano) + `"`
+	})
+	if found {
+		head += `"ops":`
+	}
+	return head + ops
 }
 
 // Member is a transaction of a finding's page.
@@ -342,7 +363,7 @@ type Member struct {
 }
 
 func (o *Options) memberOf(m *scene.Member) Member {
-	x := Member{Member: m, RawText: string(m.Raw)}
+	x := Member{Member: m, RawText: readable(m.Raw)}
 	r := m.Record
 	if r == nil {
 		return x

@@ -21,7 +21,7 @@ func TestReport(t *testing.T) {
 		Parts: []Part{{
 			Heading:  "part <i>",
 			Verdicts: []Verdict{{"serializable", "violated", "because"}},
-			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}},
+			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}, {ID: "3f", Anomaly: "G2-item", Title: "write skew <b>"}},
 			Left:     7,
 		}},
 	})
@@ -31,7 +31,7 @@ func TestReport(t *testing.T) {
 	text := b.String()
 	for _, want := range []string{
 		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
-		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
+		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
 		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {
@@ -169,5 +169,14 @@ func TestLinked(t *testing.T) {
 		if got := string(linked(text)); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A record is shown with its times as inputs have them. A value that looks like a time stays as it is.
+func TestReadable(t *testing.T) {
+	got := readable([]byte(`{"txn":"T1","start":1795965214181656000,"end":1795965214181656001,"ops":[{"op":"w","key":"a","value":{"start":1795965214181656000}}]}`))
+	want := `{"txn":"T1","start":"2026-11-29T15:13:34.181656Z","end":"2026-11-29T15:13:34.181656001Z","ops":[{"op":"w","key":"a","value":{"start":1795965214181656000}}]}`
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

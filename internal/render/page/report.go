@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/words"
 )
@@ -56,7 +57,34 @@ type reported struct {
 // shownPart is a part as the template shows it.
 type shownPart struct {
 	*Part
-	Cards []*Full
+	Cards  []*Full
+	Groups []*cardGroup // the same, by what conflicts, in the order of their first cards
+}
+
+// cardGroup is findings of one pattern.
+type cardGroup struct {
+	First *Full
+	Rest  []*Full
+	Paths string // names of the transactions; "": they have none
+}
+
+// Count is how many findings it has.
+func (g *cardGroup) Count() int { return 1 + len(g.Rest) }
+
+// grouped are the cards by their patterns: source, anomaly, kind, names, endpoints, and the keys without their numbers.
+func grouped(cards []*Full) (groups []*cardGroup) {
+	by := map[string]*cardGroup{}
+	for _, c := range cards {
+		of := catalog.GroupOf(&c.Finding)
+		key := of.Key()
+		if g := by[key]; g != nil {
+			g.Rest = append(g.Rest, c)
+			continue
+		}
+		by[key] = &cardGroup{First: c, Paths: strings.Join(of.Names, ", ")}
+		groups = append(groups, by[key])
+	}
+	return groups
 }
 
 // WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
@@ -72,6 +100,7 @@ func WriteReport(w io.Writer, r *Report) error {
 		for j := range part.Findings {
 			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}, nil))
 		}
+		part.Groups = grouped(part.Cards)
 		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer

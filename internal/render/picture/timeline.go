@@ -15,12 +15,13 @@ import (
 // Sizes of a timeline, in user units.
 const (
 	WideTime   = 900 // the width of a timeline for a page with room
-	NarrowTime = 330 // and for one of 360 px
+	NarrowTime = 312 // and for one of 360 px
+	mostLines  = 8   // of operations below a bar
 	barHeight  = 10
-	leastBar   = 3 // the least width of a bar
-	txnHeight  = 3*lineHeight + barHeight
-	barBelow   = lineHeight + 5 // from the line above a transaction to its bar
-	ruleBeyond = 2              // a line of the axis begins above a bar, and ends below it
+	leastBar   = 3                        // the least width of a bar
+	txnHeight  = 2*lineHeight + barHeight // beside its operations
+	barBelow   = lineHeight + 5           // from the line above a transaction to its bar
+	ruleBeyond = 2                        // a line of the axis begins above a bar, and ends below it
 	// sessionHeight is the height of the line that names a session.
 	sessionHeight = lineHeight + 4
 	tickEvery     = 110 // about so far apart are two ticks
@@ -99,11 +100,13 @@ func (t *timeline) x(at int64) float64 {
 func (t *timeline) top() float64 { return float64(margin + t.lanes*lineHeight) }
 
 func (t *timeline) height() float64 {
-	rows := 0
+	h := 2*margin + float64(len(t.sessions)*sessionHeight+(axisLines+len(t.marks)+t.lanes)*lineHeight)
 	for _, x := range t.sessions {
-		rows += len(x.members)
+		for _, m := range x.members {
+			h += t.rowHeight(m)
+		}
 	}
-	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(axisLines+len(t.marks)+t.lanes)*lineHeight)
+	return h
 }
 
 func (t *timeline) write() {
@@ -127,7 +130,7 @@ func (t *timeline) write() {
 		t.text("about", margin, y, session)
 		for _, m := range x.members {
 			t.writeBar(m, y)
-			y += txnHeight
+			y += t.rowHeight(m)
 		}
 	}
 	y = h - float64(margin) - float64(len(t.marks))*lineHeight
@@ -163,9 +166,9 @@ func (t *timeline) rules(x, end float64) string {
 	y := t.top()
 	for _, s := range t.sessions {
 		y += sessionHeight
-		for range s.members {
+		for _, m := range s.members {
 			fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, y+barBelow-ruleBeyond, y+barBelow+barHeight+ruleBeyond)
-			y += txnHeight
+			y += t.rowHeight(m)
 		}
 	}
 	fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, end-ruleBeyond, end)
@@ -218,7 +221,6 @@ func round(ns int64) int64 {
 // writeBar draws a transaction below y.
 func (t *timeline) writeBar(m *scene.Member, y float64) {
 	r := m.Record
-	room := int((t.width - 2*margin) / charWidth)
 	head := m.Short
 	if m.Name != "" {
 		head += " " + m.Name
@@ -226,17 +228,40 @@ func (t *timeline) writeBar(m *scene.Member, y float64) {
 	if r.Status != event.Committed {
 		head += ", " + r.Status.String()
 	}
-	head = clipTo(head, max(room-16, 12)) + "  " + milliseconds(brief(r.End-r.Start)) + " ms"
+	head = clipTo(head, max(t.room()-16, 12)) + "  " + milliseconds(brief(r.End-r.Start)) + " ms"
 	t.text("name", margin, y+lineHeight, head)
 	from, to := t.x(r.Start), t.x(r.End)
 	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+barBelow, max(to-from, leastBar), barHeight)
+	for i, line := range t.operations(m) {
+		t.text("op", margin, y+float64(2+i)*lineHeight+barHeight+4, line)
+	}
+}
+
+// room is how many characters a line has room for.
+func (t *timeline) room() int { return int((t.width - 2*margin) / charWidth) }
+
+func (t *timeline) rowHeight(m *scene.Member) float64 {
+	return float64(txnHeight + len(t.operations(m))*lineHeight)
+}
+
+// operations are the lines that tell the operations that matter: one line where they fit, or else one for each.
+func (t *timeline) operations(m *scene.Member) []string {
 	var ops []string
 	for _, o := range m.Ops {
 		if o.Matters {
 			ops = append(ops, o.Text)
 		}
 	}
-	t.text("op", margin, y+2*lineHeight+barHeight+4, clipTo(strings.Join(ops, ", "), room))
+	if text := strings.Join(ops, ", "); columns(text) <= t.room() {
+		return []string{text}
+	}
+	if more := len(ops) - mostLines; more > 0 {
+		ops = append(ops[:mostLines-1], fmt.Sprintf("and %d more", more+1))
+	}
+	for i := range ops {
+		ops[i] = clipTo(ops[i], t.room())
+	}
+	return ops
 }
 
 func (t *timeline) text(class string, x, y float64, text string) {

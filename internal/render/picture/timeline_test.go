@@ -135,3 +135,24 @@ func TestTimelineRulesCrossNoText(t *testing.T) {
 		}
 	}
 }
+
+// On a phone each operation that has no room beside others has a line, and many are told as a number.
+func TestTimelineOperations(t *testing.T) {
+	f := writeSkew()
+	long := strings.Repeat("k", 24)
+	f.Edges[0].Key, f.Edges[1].Key = long+"1", long+"2"
+	f.History = nil
+	for i, own := range []string{"2", "1"} {
+		other := map[string]string{"1": "2", "2": "1"}[own]
+		f.History = append(f.History, record(f.Txns[i], "s"+own, i, does("r", long+other, 1), does("w", long+own, 2)))
+	}
+	for width, lines := range map[int]int{WideTime: 2, NarrowTime: 4} {
+		svg := Timeline(scene.New(&f), nil, width)
+		if got := strings.Count(string(svg), `class="op"`); got != lines {
+			t.Errorf("%d: the operations have %d lines, want %d\n%s", width, got, lines, svg)
+		}
+		if strings.Contains(string(svg), "…") {
+			t.Errorf("%d: an operation is cut\n%s", width, svg)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func TestScene(t *testing.T) {
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x, w y","value":1}]}`,
 					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"x, w y","value":1}]}`),
 			},
-			"A: [w x, w y 1]*\nB: [r x, w y 1]*\nA 0 -wr-> B 0\n",
+			"A: [w \"x, w y\" 1]*\nB: [r \"x, w y\" 1]*\nA 0 -wr-> B 0\n",
 		},
 		"registers": {
 			finding.Finding{

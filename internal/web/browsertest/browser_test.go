@@ -62,7 +62,7 @@ func open(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	tab, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	tab, cancel = context.WithTimeout(tab, 5*time.Minute)
+	tab, cancel = context.WithTimeout(tab, 14*time.Minute)
 	t.Cleanup(cancel)
 	if err := chromedp.Run(tab); err != nil { // the browser lives as long as the context of its first action
 		t.Fatal(err)

@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -104,9 +105,11 @@ func TestPages(t *testing.T) {
 		if *rewrite {
 			b.screenshot("finding-phone", 360, 1600)
 		}
-		if least := value[float64](b, `Math.min(...[...document.querySelectorAll("figure.graph.zoom svg text")].filter((e) => e.getBoundingClientRect().width > 0)
-			.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`); least < 8 {
-			t.Errorf("the smallest text of the picture is %.1f px high", least)
+		for figure, want := range map[string]float64{"zoom": 8, "time": 10} {
+			if least := value[float64](b, fmt.Sprintf(`Math.min(...[...document.querySelectorAll("figure.graph.%s svg text")].filter((e) => e.getBoundingClientRect().width > 0)
+				.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`, figure)); least < want {
+				t.Errorf("the smallest text of the figure %s is %.1f px high", figure, least)
+			}
 		}
 	})
 	t.Run("what changes is renewed, and what is open stays open", func(t *testing.T) {
