@@ -110,8 +110,8 @@ func machineMemory(root string) config.Size {
 	return 0
 }
 
-// limitRuntime keeps the Go runtime within its share of the memory. It may be called again: reserved bytes of the heap count
-// as memory to the runtime, and take none of the machine.
+// limitRuntime keeps the Go runtime within its share of the memory. It may be called again. Reserved bytes of the heap count
+// as memory to the runtime, and no page of the machine is behind them.
 func limitRuntime(bytes, reserved int64, lookup func(string) (string, bool)) {
 	debug.SetMemoryLimit(bytes + reserved)
 	if _, set := lookup("GOGC"); !set {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,7 +51,8 @@ type Group struct {
 	shared    atomic.Bool // it has had its share of the units
 	writing   sync.Mutex  // held while a unit writes where others write too
 
-	frame *App // of the pages
+	frame *App         // of the pages
+	asks  *http.Client // of the pages of other members
 
 	mu      sync.Mutex
 	owned   map[string]*unit

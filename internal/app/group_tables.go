@@ -4,7 +4,7 @@ package app
 const tableStep = 16 * mib
 
 // reserve says how many bytes of the heap are set aside for tables of units' stores, and were not touched. A store makes its
-// table in memory at once. That of a calm unit stays empty for hours, and takes no memory of the machine until then.
+// table in memory at once. The table of a calm unit stays empty for hours, and takes no memory of the machine until then.
 func (g *Group) reserve() {
 	if g.options.Reserve == nil {
 		return

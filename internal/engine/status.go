@@ -145,7 +145,8 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 }
 
 // Up to fewSources are measured after each step. Where there are more, sources with news are measured
-// every measureNews, the more of them the later, and the others every measureRest: at low rates most steps concern few sources.
+// every measureNews, and the others every measureRest: at low rates most steps concern few sources. The more sources there
+// are, the longer news waits.
 const (
 	fewSources      = 16
 	measureNews     = 100 * time.Millisecond
