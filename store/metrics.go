@@ -66,6 +66,13 @@ func (s *Store) Memory() int64 {
 	return int64(len(logs)) * s.options.MemTable * 5 / 4
 }
 
+// Committed is how many bytes were committed since the store was opened.
+func (s *Store) Committed() uint64 {
+	s.counts.Lock()
+	defer s.counts.Unlock()
+	return s.counts.m.Bytes
+}
+
 // Metrics reads the figures. The sizes cost a walk over the folder.
 func (s *Store) Metrics() Metrics {
 	s.counts.Lock()

@@ -214,6 +214,23 @@ func TestNoCommitAfterAFailedSync(t *testing.T) {
 	}
 }
 
+// A cache is not synced, and tells a failure all the same.
+func TestUnsynced(t *testing.T) {
+	s := open(t, t.TempDir(), Options{Unsynced: true})
+	put(t, s, records, "a")
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Metrics(); m.Syncs != 0 || m.Bytes != s.Committed() || m.Bytes == 0 {
+		t.Errorf("%d syncs, and %d bytes or %d", m.Syncs, m.Bytes, s.Committed())
+	}
+	broken := errors.New("it is gone")
+	s.failed.Store(&broken)
+	if err := s.Sync(); !errors.Is(err, broken) {
+		t.Errorf("Sync = %v, want the failure", err)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	put(t, s, records, "a", "b", "c")

@@ -72,6 +72,9 @@ type Options struct {
 	// Fsync syncs every commit to disk before it returns. Default: sync every
 	// second.
 	Fsync bool
+	// Unsynced: the folder is a cache of what is kept elsewhere, and nobody opens it again after a crash of the machine.
+	// Nothing is synced.
+	Unsynced bool
 	// Logger receives what Badger says, and failures of the upkeep. nil: nothing
 	// is logged.
 	Logger *slog.Logger

@@ -12,6 +12,7 @@ import (
 
 const (
 	syncEvery    = time.Second
+	lookEvery    = 10 * time.Second // where nothing is synced
 	gcEvery      = time.Hour
 	auditEvery   = 24 * time.Hour
 	flattenEvery = time.Minute // how often the debt is looked at
@@ -35,7 +36,11 @@ func (s *Store) startUpkeep() {
 }
 
 func (s *Store) syncLoop() {
-	tick := time.NewTicker(syncEvery)
+	every := syncEvery
+	if s.options.Unsynced {
+		every = lookEvery
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
@@ -119,6 +124,9 @@ func (s *Store) Sync() error {
 }
 
 func (s *Store) syncFiles() error {
+	if s.options.Unsynced {
+		return s.Failure()
+	}
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
 	if err := s.Failure(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 
@@ -109,10 +110,23 @@ func machineMemory(root string) config.Size {
 	return 0
 }
 
-// limitRuntime keeps the Go runtime within its share of the memory.
-func limitRuntime(bytes int64, lookup func(string) (string, bool)) {
-	debug.SetMemoryLimit(bytes)
+// limitRuntime keeps the Go runtime within its share of the memory. It may be called again. Reserved bytes of the heap count
+// as memory to the runtime, and no page of the machine is behind them.
+func limitRuntime(bytes, reserved int64, lookup func(string) (string, bool)) {
+	debug.SetMemoryLimit(bytes + reserved)
 	if _, set := lookup("GOGC"); !set {
-		debug.SetGCPercent(gcPercent)
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(percentOf(int64(live[0].Value.Uint64()), reserved))
 	}
+}
+
+// percentOf lets garbage be a quarter of what lives and is not reserved, or leastGarbage.
+func percentOf(live, reserved int64) int {
+	const leastGarbage = 8 << 20
+	if live <= 0 || reserved <= 0 {
+		return gcPercent
+	}
+	garbage := max((live-reserved)*gcPercent/100, leastGarbage)
+	return int(min(max(garbage*100/live, 1), gcPercent))
 }

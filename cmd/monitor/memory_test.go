@@ -60,3 +60,19 @@ func TestMemoryOf(t *testing.T) {
 		}
 	}
 }
+
+// Garbage is a quarter of what lives, without tables that nothing was written to.
+func TestPercentOf(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		live, reserved int64
+		want           int
+	}{
+		{0, 0, gcPercent}, {1000 * mib, 0, gcPercent}, {1000 * mib, 800 * mib, 5}, {1000 * mib, 999 * mib, 1},
+		{40_000 * mib, 39_000 * mib, 1}, {100 * mib, 90 * mib, 8}, {10 * mib, 9 * mib, gcPercent}, {10 * mib, 20 * mib, gcPercent},
+	} {
+		if got := percentOf(c.live, c.reserved); got != c.want {
+			t.Errorf("%d%% of %d MiB with %d MiB reserved, want %d%%", got, c.live/mib, c.reserved/mib, c.want)
+		}
+	}
+}

@@ -157,7 +157,8 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	if err != nil {
 		return usageError{err}
 	}
-	limitRuntime(app.HeapLimit(int64(memory)), p.lookupEnv)
+	reserve := func(bytes int64) { limitRuntime(app.HeapLimit(int64(memory)), bytes, p.lookupEnv) }
+	reserve(0)
 	watching, done := context.WithCancel(ctx)
 	defer done()
 	go keepCalm(watching, p.lookupEnv)
@@ -168,7 +169,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	options := app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook}
+	options := app.Options{Config: p.config, Memory: int64(memory), Reserve: reserve, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook}
 	if p.config.Group.Name != "" {
 		return p.runInGroup(ctx, options, hangups, log)
 	}

@@ -76,6 +76,8 @@ type Options struct {
 	// Memory bounds the resident memory of the process, bytes; 0: any amount. The caller limits the
 	// runtime to [HeapLimit] of it.
 	Memory int64
+	// Reserve is told how much of the heap takes no memory of the machine: tables that are set aside. nil: nobody is told.
+	Reserve func(bytes int64)
 	// unit: the app watches one unit of a group; nil: it stands alone.
 	unit *unit
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
@@ -215,7 +217,8 @@ func (a *App) storeOptions() store.Options {
 	if u := a.options.unit; u != nil {
 		committed = u.committed
 	}
-	return store.Options{Committed: committed, Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync, MemTable: a.budget.memTable, Resident: a.budget.resident()}
+	cache := a.options.unit != nil // the group's store has the state
+	return store.Options{Committed: committed, Logger: a.log, LockWait: lockWait, Fsync: !cache && a.config.Durability == config.Fsync, Unsynced: cache, MemTable: a.budget.memTable, Resident: a.budget.resident()}
 }
 
 // remedy says what a person can do about a store that does not open.

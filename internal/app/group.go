@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,7 +51,8 @@ type Group struct {
 	shared    atomic.Bool // it has had its share of the units
 	writing   sync.Mutex  // held while a unit writes where others write too
 
-	frame *App // of the pages
+	frame *App         // of the pages
+	asks  *http.Client // of the pages of other members
 
 	mu      sync.Mutex
 	owned   map[string]*unit
@@ -59,7 +61,10 @@ type Group struct {
 	units   []string         // by now
 	watched unwatched
 
+	reserved int64 // of the heap, by what was told; of followUnits
+
 	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
+	isUnit map[string]bool // names of units that were asked for; of followSources
 	odd    atomic.Bool     // others watch with other settings
 	about  aboutKeeper
 	all    sync.WaitGroup
@@ -76,7 +81,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, cannot: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
 	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()

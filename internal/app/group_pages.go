@@ -33,6 +33,10 @@ func (g *Group) servePages(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
+	var err error
+	if g.asks, err = askingClient(&g.config.Group); err != nil {
+		return err
+	}
 	guard, err := a.readGuard()
 	if err != nil {
 		return err
@@ -72,6 +76,12 @@ func (g *Group) running() []*unit {
 		all = append(all, g.owned[name])
 	}
 	return all
+}
+
+func (g *Group) hasJoined() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.member != nil
 }
 
 // shareWait is how long a member that has joined is not ready, at most, since its share of the units has not come.

@@ -37,6 +37,16 @@ func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]met
 	return met, nil
 }
 
+// hasUnit says whether this member's settings have the unit. To ask them takes as long as there are units.
+func (g *Group) hasUnit(name string) bool {
+	has, known := g.isUnit[name]
+	if !known {
+		has = g.config.OfUnit(name) != nil
+		g.isUnit[name] = has
+	}
+	return has
+}
+
 // followSources notes in which units each source is met, and tells of those that are met in two. It looks twice in a lease.
 func (g *Group) followSources(ctx context.Context) {
 	told := false
@@ -59,7 +69,7 @@ func (g *Group) lookAtSources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	met, err := metIn(all, func(name string) bool { return g.config.OfUnit(name) != nil })
+	met, err := metIn(all, g.hasUnit)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type unwatched struct {
 func (g *Group) followUnits(ctx context.Context) {
 	for {
 		g.lookAtUnits(time.Now())
+		g.reserve()
 		select {
 		case <-ctx.Done():
 			return

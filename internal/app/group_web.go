@@ -84,7 +84,7 @@ var errNotJoined = errors.New("this member has not joined the group")
 
 // view says how the group stands, by what this member sees and what the others tell.
 func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
-	if g.readiness() != nil {
+	if !g.hasJoined() {
 		return v, errNotJoined
 	}
 	told, err := g.told(ctx)
@@ -148,10 +148,10 @@ func (g *Group) ask(ctx context.Context, address, path string, from *http.Reques
 		return nil, err
 	}
 	request.Header.Set(hopHeader, g.id)
-	if from != nil && from.Header.Get("Authorization") != "" {
+	if from != nil && from.Header.Get("Authorization") != "" && mayLogIn(&g.config.Group, request.URL) {
 		request.Header.Set("Authorization", from.Header.Get("Authorization"))
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := g.asks.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (g *Group) serveUnit(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if g.readiness() != nil || r.Header.Get(hopHeader) != "" {
+	if !g.hasJoined() || r.Header.Get(hopHeader) != "" {
 		http.Error(w, "this member does not watch the unit now", http.StatusServiceUnavailable)
 		return
 	}
@@ -278,7 +278,12 @@ func (g *Group) pass(w http.ResponseWriter, r *http.Request, owner, address stri
 		http.Error(w, "the member "+owner+" could not be asked", http.StatusBadGateway)
 		return
 	}
+	if r.Header.Get("Authorization") != "" && !mayLogIn(&g.config.Group, to) {
+		http.Error(w, "the member "+owner+" was not asked: a login does not go to its address "+to.Host, http.StatusBadGateway)
+		return
+	}
 	proxy := httputil.ReverseProxy{
+		Transport: g.asks.Transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(to)
 			p.Out.Header.Set(hopHeader, g.id)

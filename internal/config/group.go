@@ -22,11 +22,15 @@ type Group struct {
 	State  string        // URL of the store of the group
 	Lease  time.Duration // how long a member that is gone keeps its units
 	Member string        // "": the name of the host
+	// CAFile has the authorities that sign the certificates of members' pages; "": the system's own. ServerName is the
+	// name in the certificates; "": the address.
+	CAFile, ServerName string
 }
 
 func (g *Group) fields() []field {
 	return []field{
 		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}},
+		{"ca-file", text{&g.CAFile}}, {"server-name", text{&g.ServerName}},
 	}
 }
 

@@ -145,8 +145,8 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 }
 
 // Up to fewSources are measured after each step. Where there are more, sources with news are measured
-// every measureNews, and the others every measureRest: at low rates most steps concern few sources. The
-// more sources have news, the later they are measured.
+// every measureNews, and the others every measureRest: at low rates most steps concern few sources. The more sources there
+// are, the longer news waits.
 const (
 	fewSources      = 16
 	measureNews     = 100 * time.Millisecond
