@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,31 +25,34 @@ func TestGroupRate(t *testing.T) {
 	t.Run("latency", func(t *testing.T) { measureLatency(t) })
 }
 
+// soon lets a finding that rests on an absent record leave soon.
+var soon = []string{"--max-transaction", "500ms", "--lateness", "500ms"}
+
 // sharedInput gives several runs one broker.
 func sharedInput(t *testing.T) groupBroker {
 	in := natsGroup(t)
 	return func(*testing.T) groupInput { return in }
 }
 
-// measureThroughput has a plain monitor and groups of one and of three take in the same, in turn.
+// measureThroughput has a plain monitor and groups of one and of three take in the same, in turn. The last tenth of what the
+// broker holds does not count: there the monitors wait for more.
 func measureThroughput(t *testing.T, each int) {
-	records := joined(plantedMessages(t, each, each/20), 10)
+	records := joined(pacedMessages(t, each, each/100, 150*time.Microsecond), 10)
 	planted := plantedFindings(t, records)
 	open := sharedInput(t)
-	fill := newGroupRun(t, records, open, "")
-	fill.publish(t, 0)
+	newGroupRun(t, records, open, "").publish(t, 0)
+	forms := []struct{ name, state, members string }{{"one monitor", "", "a"}, {"a group of one, file", "file", "a"}, {"a group of one, nats", "nats", "a"}, {"a group of three, nats", "nats", "abc"}}
 	least := map[string]time.Duration{}
-	for range 3 {
-		for _, form := range []struct{ name, state, members string }{{"one monitor", "", "a"}, {"a group of one, file", "file", "a"}, {"a group of one, nats", "nats", "a"}, {"a group of three, nats", "nats", "abc"}} {
+	for range 2 {
+		for _, form := range forms {
 			r := newGroupRun(t, nil, open, form.state)
+			r.flags = soon
+			began := time.Now()
 			for _, member := range form.members {
 				r.start(t, string(member))
 			}
-			began := time.Now()
-			r.await(t, "all findings", func() bool { return len(r.texts()) >= planted })
-			r.mu.Lock()
-			wall, cpu := r.last.Sub(began), time.Duration(0)
-			r.mu.Unlock()
+			r.await(t, "findings", func() bool { return len(r.texts()) >= planted*9/10 })
+			wall, cpu := time.Since(began), time.Duration(0)
 			for _, m := range r.members {
 				m.signal(t, syscall.SIGKILL)
 				m.cmd.Wait() // it was killed
@@ -59,12 +61,13 @@ func measureThroughput(t *testing.T, each int) {
 			if least[form.name] == 0 || cpu < least[form.name] {
 				least[form.name] = cpu
 			}
-			n := float64(each * groupSources)
+			n := float64(each*groupSources) * 0.9
 			t.Logf("%-24s %8.0f transactions/s, %5.2f us of CPU a transaction", form.name, n/wall.Seconds(), cpu.Seconds()*1e6/n)
 		}
 	}
-	for name, cpu := range least {
-		t.Logf("%-24s least CPU %v: with it, %.0f%% of the throughput of one monitor", name, cpu, 100*least["one monitor"].Seconds()/cpu.Seconds())
+	for _, form := range forms {
+		cpu := least[form.name]
+		t.Logf("%-24s %v of CPU at least: %.0f%% of the throughput of one monitor", form.name, cpu.Round(time.Millisecond), 100*least[forms[0].name].Seconds()/cpu.Seconds())
 	}
 }
 
@@ -79,11 +82,13 @@ func plantedFindings(t *testing.T, records [][]byte) int {
 
 // measureLatency has a plain monitor and a group watch one stream at the same time.
 func measureLatency(t *testing.T) {
-	const rate, length = 2_000, 60 // transactions a second, and seconds
-	records := plantedMessages(t, rate*length/groupSources, 100)
+	const rate, length = 2_000, 40 // transactions a second, and seconds
+	const tail = 5 * time.Second   // what comes in it waits for more, and does not count
+	records := pacedMessages(t, rate*length/groupSources, 100, time.Second*groupSources/rate)
 	planted := plantedFindings(t, records)
 	open := sharedInput(t)
 	alone, both := newGroupRun(t, records, open, ""), newGroupRun(t, records, open, "nats")
+	alone.flags, both.flags = soon, soon
 	alone.start(t, "alone")
 	for _, member := range []string{"a", "b", "c"} {
 		both.start(t, member)
@@ -110,6 +115,17 @@ func measureLatency(t *testing.T) {
 	}
 	for _, r := range []*groupRun{alone, both} {
 		r.await(t, "all findings", func() bool { return len(r.texts()) >= planted })
+	}
+	latest := time.Time{}
+	for _, at := range sent {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	for key, at := range sent {
+		if latest.Sub(at) < tail {
+			delete(sent, key)
+		}
 	}
 	one, three := alone.delays(t, sent), both.delays(t, sent)
 	at := func(all []time.Duration, share float64) time.Duration {
@@ -139,10 +155,9 @@ func (r *groupRun) delays(t *testing.T, sent map[string]time.Time) (all []time.D
 		}
 	}
 	for key, at := range first {
-		if sent[key].IsZero() {
-			t.Errorf("%s was not planted", strings.TrimSpace(key))
+		if began, ok := sent[key]; ok {
+			all = append(all, at.Sub(began))
 		}
-		all = append(all, at.Sub(sent[key]))
 	}
 	slices.Sort(all)
 	return all

@@ -73,7 +73,7 @@ func joined(messages [][]byte, n int) (all [][]byte) {
 func (r *groupRun) publishEvery(t *testing.T, interval time.Duration) time.Duration {
 	began := time.Now()
 	for n, m := range r.records {
-		time.Sleep(time.Until(began.Add(time.Duration(n)*interval)))
+		time.Sleep(time.Until(began.Add(time.Duration(n) * interval)))
 		for i := range groupSources {
 			if err := r.input.publish(t.Context(), i, placed(m, i)); err != nil {
 				t.Error(err)

@@ -90,8 +90,14 @@ func compareIDs(t *testing.T, got map[string]int, want map[string]bool) {
 // plantedMessages are transactions with an anomaly every so many, ten a message.
 func plantedMessages(t *testing.T, count, every int) [][]byte {
 	t.Helper()
+	return pacedMessages(t, count, every, 0)
+}
+
+// pacedMessages has so much event time between two transactions; 0: 10 us.
+func pacedMessages(t *testing.T, count, every int, interval time.Duration) [][]byte {
+	t.Helper()
 	g, err := workload.NewGenerator(workload.Config{
-		Kind: workload.Lists, Count: count, Keys: 500, PlantEvery: every, Aborted: 0.02, Unknown: 0.02,
+		Kind: workload.Lists, Count: count, Keys: 500, PlantEvery: every, Aborted: 0.02, Unknown: 0.02, Interval: interval,
 	}, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		t.Fatal(err)
