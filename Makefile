@@ -104,9 +104,12 @@ bench-sources:
 
 # How long a unit of a group takes to come to another member, with so many transactions in its window, and how large its state is.
 # Then what an idle unit of so many costs.
+# Throughput and latency of a group beside one monitor: the broker holds GROUP_RATE transactions.
 GROUP_SIZES ?= 2000,100000,1000000
 GROUP_UNITS ?= 50
+GROUP_RATE ?= 600000
 bench-group:
+	ISOWATCH_GROUP_RATE=$(GROUP_RATE) go test -count=1 -v -run '^TestGroupRate$$' -timeout 1h ./cmd/monitor
 	ISOWATCH_GROUP_SIZES=$(GROUP_SIZES) ISOWATCH_GROUP_UNITS=$(GROUP_UNITS) go test -count=1 -v -run '^TestGroup(Moves|Units)$$' -timeout 2h ./cmd/monitor
 
 # The pages over 100,000 stored findings: each answer within 100 ms. ISOWATCH_FINDINGS=200000 is how many.

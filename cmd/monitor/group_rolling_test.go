@@ -3,97 +3,83 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"regexp"
-	"strings"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// TestGroupRollingUpdate ends three members one after another and starts each again, as a StatefulSet does: the next one ends when the
-// one before it is ready. No unit has more than two owners more.
-func TestGroupRollingUpdate(t *testing.T) {
+const (
+	rollingRate    = 20_000 // transactions a second, of all units
+	rollingLength  = 30 * time.Second
+	rollingMessage = 100 // transactions of a message
+)
+
+// TestGroupRolling restarts three members one after the other while 20,000 transactions a second come in, with ISOWATCH_GROUPS.
+// Every planted anomaly is stored once, nothing else is, and the same goes for what is delivered.
+func TestGroupRolling(t *testing.T) {
+	if os.Getenv("ISOWATCH_GROUPS") == "" {
+		t.Skip("set ISOWATCH_GROUPS")
+	}
 	t.Parallel()
-	const units = 10 // it leaves a rest with three members
-	r := newGroupRun(t, nil, natsGroup, "file")
-	r.flags = []string{"--http", "127.0.0.1:0"}
-	var subjects []string
-	for i := range units {
-		subjects = append(subjects, fmt.Sprintf("g.%d", i))
+	records := plantedMessages(t, rollingRate*int(rollingLength/time.Second)/groupSources, 5_000)
+	history := filepath.Join(t.TempDir(), "history.jsonl")
+	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	r.input.text = func(addresses []string) string {
-		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+addresses[0], strings.Join(subjects, ", "))
+	planted := groupSources * len(checkedIDs(t, history))
+	r := newGroupRun(t, joined(records, rollingMessage/10), natsGroup, "nats")
+	for _, member := range []string{"a", "b", "c"} {
+		r.start(t, member)
 	}
-	for i, name := range []string{"a", "b", "c"} {
-		r.start(t, name)
-		r.members[i].awaitReady(t, 1)
-	}
-	before := r.terms(t, units)
-	for _, i := range []int{2, 1, 0} {
-		groupDisturbances["ended"](t, r, nil, i)
-		r.members[i].awaitReady(t, 2)
-	}
-	most := 0
-	for unit, term := range r.terms(t, units) {
-		n := term - before[unit]
-		if most = max(most, n); n > 2 {
-			t.Errorf("%s moved %d times", unit, n)
-		}
-	}
-	if most == 0 {
-		t.Error("nothing moved")
-	}
+	done := make(chan time.Duration)
+	go func() { done <- r.publishEvery(t, time.Second*rollingMessage*groupSources/rollingRate) }()
 	for _, m := range r.members {
+		time.Sleep(3 * time.Second)
 		m.signal(t, syscall.SIGTERM)
 		if err := m.cmd.Wait(); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
+		m.start(t)
 	}
+	took := <-done
+	t.Logf("%d transactions in %v: %.0f a second", groupSources*len(records)*10, took, float64(groupSources*len(records)*10)/took.Seconds())
+	r.await(t, "all findings", func() bool { return len(r.texts()) >= planted })
+	r.settle(t, r.texts())
+	want := r.texts()
+	for id, text := range want {
+		var f struct{ Txns []string }
+		if err := json.Unmarshal([]byte(text), &f); err != nil || plantedPrefix(f.Txns) == "" {
+			t.Errorf("%s is not one of the planted: %s", id, text)
+		}
+	}
+	if len(want) != planted || planted < 30*groupSources {
+		t.Errorf("%d findings, want %d", len(want), planted)
+	}
+	r.checkPosts(t)
+	r.checkView(t, want, true)
 }
 
-// awaitReady waits until the member is ready that has started so many times.
-func (m *groupMember) awaitReady(t *testing.T, starts int) {
-	t.Helper()
-	said := regexp.MustCompile(`listening http=(?:http://)?(\S+)`)
-	for deadline := time.Now().Add(2 * groupPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		found := said.FindAllStringSubmatch(m.log.String(), -1)
-		if len(found) < starts {
-			continue
-		}
-		answer, err := http.Get("http://" + found[starts-1][1] + "/-/ready")
-		if err != nil {
-			continue
-		}
-		answer.Body.Close()
-		if answer.StatusCode == http.StatusOK {
-			return
-		}
-	}
-	t.Fatalf("%s does not become ready", m.name)
-}
-
-// terms are those of the units, once each of so many has an owner.
-func (r *groupRun) terms(t *testing.T, units int) map[string]int {
-	t.Helper()
-	out, err := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl")
-	if err != nil {
-		t.Fatalf("monitor group: %v\n%s", err, out)
-	}
-	all := map[string]int{}
-	for line := range bytes.Lines(out) {
-		var u struct {
-			Unit string
-			Term int
-		}
-		if err := json.Unmarshal(line, &u); err != nil {
-			t.Fatal(err)
-		}
-		all[u.Unit] = u.Term
-	}
-	if len(all) != units {
-		t.Fatalf("%d units, want %d:\n%s", len(all), units, out)
+// joined joins so many messages at a time to one.
+func joined(messages [][]byte, n int) (all [][]byte) {
+	for ; len(messages) > 0; messages = messages[min(n, len(messages)):] {
+		all = append(all, bytes.Join(messages[:min(n, len(messages))], nil))
 	}
 	return all
+}
+
+// publishEvery sends a message to each unit in each interval. It says how long that took.
+func (r *groupRun) publishEvery(t *testing.T, interval time.Duration) time.Duration {
+	began := time.Now()
+	for n, m := range r.records {
+		time.Sleep(time.Until(began.Add(time.Duration(n) * interval)))
+		for i := range groupSources {
+			if err := r.input.publish(t.Context(), i, placed(m, i)); err != nil {
+				t.Error(err)
+				return time.Since(began)
+			}
+		}
+	}
+	return time.Since(began)
 }

@@ -300,6 +300,7 @@ type groupRun struct {
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
 	posts map[string]map[string]int // by id, revision and state; by member and term
+	at    map[string]time.Time      // of the first post, by id
 	last  time.Time
 	bad   []string
 }
@@ -316,7 +317,7 @@ type groupMember struct {
 
 func newGroupRun(t *testing.T, records [][]byte, open groupBroker, state string) *groupRun {
 	t.Helper()
-	r := &groupRun{input: open(t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, last: time.Now()}
+	r := &groupRun{input: open(t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, at: map[string]time.Time{}, last: time.Now()}
 	if state == "nats" && r.input.state != nil {
 		r.state = r.input.state
 	} else if state != "" {
@@ -421,6 +422,9 @@ func (r *groupRun) take(_ http.ResponseWriter, q *http.Request) {
 		}
 		r.posts[key][by]++
 		r.text[id], r.last = withoutFolder.ReplaceAllString(string(text), ""), time.Now()
+		if r.at[id].IsZero() {
+			r.at[id] = r.last
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type unitCost struct {
 // measureUnits has a member watch so many units, each with a source of one transaction, and leaves them alone.
 func measureUnits(t *testing.T, units int) (c unitCost) {
 	t.Helper()
-	r := newGroupRun(t, nil, "nats", "file")
+	r := newGroupRun(t, nil, natsGroup, "file")
 	r.flags = []string{"--http", "127.0.0.1:0"}
 	var subjects []string
 	for i := range units {
@@ -45,8 +45,8 @@ func measureUnits(t *testing.T, units int) (c unitCost) {
 			t.Fatal(err)
 		}
 	}
-	r.input.text = func(address string) string {
-		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+address, strings.Join(subjects, ", "))
+	r.input.text = func(addresses []string) string {
+		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+addresses[0], strings.Join(subjects, ", "))
 	}
 	r.start(t, "a")
 	m := r.members[0]

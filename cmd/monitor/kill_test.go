@@ -91,8 +91,14 @@ func compareIDs(t *testing.T, got map[string]int, want map[string]bool) {
 // plantedMessages are transactions with an anomaly every so many, ten a message.
 func plantedMessages(t *testing.T, count, every int) [][]byte {
 	t.Helper()
+	return pacedMessages(t, count, every, 0)
+}
+
+// pacedMessages has so much event time between two transactions; 0: 10 us.
+func pacedMessages(t *testing.T, count, every int, interval time.Duration) [][]byte {
+	t.Helper()
 	g, err := workload.NewGenerator(workload.Config{
-		Kind: workload.Lists, Count: count, Keys: 500, PlantEvery: every, Aborted: 0.02, Unknown: 0.02,
+		Kind: workload.Lists, Count: count, Keys: 500, PlantEvery: every, Aborted: 0.02, Unknown: 0.02, Interval: interval,
 	}, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		t.Fatal(err)
@@ -231,4 +237,18 @@ func storedIDs(t *testing.T, data string) map[string]int {
 		}
 	}
 	return ids
+}
+
+// plantedPrefix is what the ids of a planted group begin with: "p7-", and "" for
+// ids of other transactions or of several groups.
+func plantedPrefix(txns []string) string {
+	prefix := ""
+	for i, id := range txns {
+		head, _, ok := strings.Cut(id, "-")
+		if !ok || head[0] != 'p' || i > 0 && head != prefix {
+			return ""
+		}
+		prefix = head
+	}
+	return prefix
 }

@@ -139,17 +139,3 @@ func (x *traffic) compare(t *testing.T, findings []finding.Finding) {
 		t.Errorf("only %d anomalies planted among %d transactions", planted, x.published)
 	}
 }
-
-// plantedPrefix is what the ids of a planted group begin with: "p7-", and "" for
-// ids of other transactions or of several groups.
-func plantedPrefix(txns []string) string {
-	prefix := ""
-	for i, id := range txns {
-		head, _, ok := strings.Cut(id, "-")
-		if !ok || head[0] != 'p' || i > 0 && head != prefix {
-			return ""
-		}
-		prefix = head
-	}
-	return prefix
-}
