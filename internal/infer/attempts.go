@@ -45,7 +45,7 @@ func (s *absences) appendedBefore(v, n uint32) bool {
 }
 
 // triesAgain takes in that n tries again what one without a record did: what it wrote names no
-// writer. Of unknown outcome, it counts on as long as others show that it took effect. O(writes of n).
+// writer. If its outcome is unknown, it counts on as long as others show that it took effect. O(writes of n).
 func (s *registers) triesAgain(n uint32) {
 	if s.txns[n].flags&again != 0 {
 		return
