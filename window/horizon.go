@@ -89,7 +89,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
-	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) && !s.saturated.forces(e.To, e.From) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -270,13 +270,17 @@ func (s *reports) countIn(in incremental.Views, txns []noted) (begun bool) {
 const classOfBegun = "levels begun later: "
 
 // shownLate says whether n is of unknown outcome, or was, and counts only since the window has passed
-// it. It was in no order when those froze that come behind it. So their order does not contradict it.
+// it, or since this step. It was in no order when those froze that come behind it. So their order does not
+// contradict it.
 func (s *reports) shownLate(n uint32) bool {
 	if s.outcomeOnly || s.infer.ToldLate(n) {
 		return true
 	}
 	_, end, unknown := s.infer.Span(n)
-	return unknown && s.clock.watermark != math.MaxInt64 && end < s.clock.watermark-s.window()
+	if !unknown || s.clock.watermark == math.MaxInt64 {
+		return false
+	}
+	return end < s.clock.watermark-s.window() || end < s.clock.watermark && s.infer.CountsSinceNow(n)
 }
 
 // noteGroup is note for what is counted elsewhere.

@@ -9,8 +9,8 @@ type dueTxn struct {
 
 // takenTxn is a transaction that was or is to be taken in.
 type takenTxn struct {
-	gen   uint32 // 0: it was not
-	drops uint32 // saturated.drops then; when it arrived if it was not
+	gen   uint32 // 0: it was not, or was let go of
+	drops uint32 // saturated.drops then, when it arrived if it was not, or when it was let go of
 }
 
 // wait queues the transactions that count from now on.

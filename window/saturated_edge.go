@@ -24,6 +24,9 @@ func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental
 		return t // retired: rule (b), or behind the writer in the order that it froze in
 	}
 	if !h.graph.Known(to) {
+		if h.saturated.comparedBefore(e) {
+			return t
+		}
 		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, in)
 		return t
 	}
@@ -40,6 +43,16 @@ func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental
 		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, ref.Behind|ref.Past)
 	}
 	return t
+}
+
+// comparedBefore says whether the edge was offered when its reader was taken in, or later. Its head has been let go
+// of since. With its tail it was in the reader's past already. Then the orders agree with the edge, or it was told that
+// they do not.
+func (f *saturated) comparedBefore(e *saturation.Edge) bool {
+	if int(e.To) >= len(f.taken) || f.taken[e.To].gen != 0 || int32(f.taken[e.To].drops-f.taken[e.By].drops) <= 0 {
+		return false
+	}
+	return e.Again || e.Rule <= saturation.Atomic && int32(f.infer.Generation(e.By)-f.infer.Generation(e.From)) > 0
 }
 
 func saturatedEdge(e *saturation.Edge, version uint32) incremental.Edge {

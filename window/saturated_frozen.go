@@ -122,6 +122,9 @@ func (f *saturated) holds(w uint32) bool {
 	return int(w) < len(f.taken) && f.taken[w].gen != 0 && f.taken[w].gen == f.infer.Generation(w)
 }
 
+// forces says whether p is in the causal past of n, as far as both are in memory.
+func (f *saturated) forces(p, n uint32) bool { return f.sessions != nil && f.sessions.Precedes(p, n) }
+
 // readRetired says whether the transaction that was described read from one that has
 // retired.
 func (f *saturated) readRetired() bool {
@@ -160,7 +163,7 @@ func (h *finder) dropSaturated(retired []incremental.Vertex) {
 			f.timed.pasts.Drop(n)
 		}
 		if int(n) < len(f.taken) {
-			f.taken[n] = takenTxn{}
+			f.taken[n] = takenTxn{drops: f.drops}
 		}
 	}
 	if x := &f.timed; x.passed > 2*int64(h.graph.NumLive())+64 {

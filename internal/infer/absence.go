@@ -202,8 +202,10 @@ func (s *absences) decideWriter(d due) {
 		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
-		if s.readsAnything != nil && s.readsAnything(d.txn) {
-			return // others may have read it too, who may not
+		if s.readsAnything != nil && s.readsAnything(d.txn) { // others may have read it too, who may not
+			if a.A, a.OpA = s.showsToo(d.version); a.A == 0 {
+				return
+			}
 		}
 		a.Kind, a.B = G1a, by
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
@@ -221,7 +223,7 @@ func (s *absences) decideWriter(d due) {
 	forsaken := !retired && s.aborts.has(s.valueKey(d.version))
 	// Somebody without a record may have written it again: the retry of one that aborted, or an add.
 	unseen := !s.opt.Complete || s.opt.UnmonitoredWriters
-	if (retired || forsaken) && (x.flags&unrecorded != 0 || unseen && (forsaken || k.flags&element != 0)) {
+	if (retired || forsaken) && (x.flags&unrecorded != 0 || unseen && (forsaken || k.flags&element != 0) || k.kind == event.List && s.mayBeAgain(d)) {
 		s.Counters.Ambiguous++
 		return
 	}
@@ -263,6 +265,25 @@ func (s *absences) decideWriter(d due) {
 	}
 	a.Kind = UnattributedRead
 	s.anomaly(a)
+}
+
+// showsToo is a transaction that may not read anything, and whose list shows the element v. op is the operation. n is 0
+// if there is none. Only the first that showed v is asked about it. O(readers of the list behind v).
+func (s *absences) showsToo(v uint32) (n, op uint32) {
+	for u := v; u != 0 && s.versions[v].flags&placed != 0; u = s.versions[u].next {
+		for r := s.versions[u].readers; r != 0; r = s.olderReader(r) {
+			if x := &s.readers[r]; !s.readsAnything(x.txn) {
+				return x.txn, x.op
+			}
+		}
+	}
+	return 0, 0
+}
+
+// mayBeAgain is about the element of a list that d asks about. Its writer has left memory. mayBeAgain says whether
+// another one may have appended it. Several did, or the contract leaves one without a record.
+func (s *absences) mayBeAgain(d due) bool {
+	return !s.certain() || s.twice.has(s.valueKey(d.version)) || s.opt.Existing && s.mayBeBaseline(d)
 }
 
 // emptyArray is the value of a register that an empty list looks like.

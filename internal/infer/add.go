@@ -66,7 +66,8 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		record, content = s.record, event.ContentHash(b, t)
 	}
 	replaced, late := false, txnFlags(0)
-	if old := s.lookupTxn(id); old != 0 {
+	old := s.lookupTxn(id)
+	if old != 0 {
 		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
 			return 0
 		}
@@ -111,6 +112,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
 	}
 	s.byID.insert(id.Lo, n)
+	s.showBy(n, old)
 	s.signs.begin(&s.absences, n)
 	s.enterSession(b, t, n)
 	if t.Status == event.Unknown {

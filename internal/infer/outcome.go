@@ -54,6 +54,11 @@ func (s *State) settleOutcomes() {
 	}
 }
 
+// CountsSinceNow says whether n counts since the step in work.
+func (s *ledger) CountsSinceNow(n uint32) bool {
+	return s.out != nil && slices.Contains(s.out.Nodes, n)
+}
+
 // demoteNow makes an unknown transaction tentative again: what it was observed
 // by may have been written by another. It counts again at once if something else
 // of it was observed.
@@ -88,7 +93,11 @@ func (s *State) uncount(n uint32, same bool) {
 		if s.versions[v].flags&accused != 0 { // perhaps by n
 			s.unaccused = append(s.unaccused, v)
 		}
-		s.unplace(s.versions[v].key, n, same)
+		if k := s.versions[v].key; same {
+			s.reshown = append(s.reshown, k)
+		} else {
+			s.unplace(k, n)
+		}
 		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
 			s.demote = append(s.demote, w)
 		}
@@ -126,7 +135,7 @@ func (s *State) uncount(n uint32, same bool) {
 // the elements behind, or that read up to there. It is asked for their writers. The transaction
 // that showed the last element has seen all orders that n had shown, and no append that is
 // unplaced.
-func (s *State) unplace(k, n uint32, same bool) {
+func (s *State) unplace(k, n uint32) {
 	v, lost, by := s.keys[k].last, false, uint32(0)
 	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
 		if by = s.readBy(v, n); by != 0 {
@@ -138,7 +147,7 @@ func (s *State) unplace(k, n uint32, same bool) {
 		}
 	}
 	if lost {
-		for u := s.keys[k].unplaced; u != 0 && !same; u = s.versions[u].sibling {
+		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
 			s.kill(u, s.versions[u].writer, WW|RW) // perhaps shown by n to come behind
 		}
 		s.giveUp(k)
@@ -165,6 +174,28 @@ func (s *State) unplace(k, n uint32, same bool) {
 	if found {
 		s.showAnew(k, n, s.versions[s.keys[k].last].witness)
 	}
+}
+
+// showBy lets n show what old showed: its record takes the place of old's, and has the same operations.
+func (s *State) showBy(n, old uint32) {
+	for _, k := range s.reshown {
+		found := false
+		for v := s.keys[k].last; v != 0; v = s.versions[v].prev {
+			if x := &s.versions[v]; x.witness == old {
+				found = true
+				s.pin(n)
+				x.witness = n
+				s.unpin(old)
+				if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
+					s.await(v, n, 0)
+				}
+			}
+		}
+		if found {
+			s.showAnew(k, old, n)
+		}
+	}
+	s.reshown = s.reshown[:0]
 }
 
 // readBy is one who read v and is not n, 0 if there is none.

@@ -156,17 +156,18 @@ func (s *lists) afterUnseen(k uint32, elems []event.Elem) bool {
 	if !s.opt.vacant() || !old && (x.base == 0 || s.prefixes[x.base] == x.basePrefix) {
 		return false
 	}
-	return s.afterDelete(k, elems)
+	return s.afterDelete(k, elems, false)
 }
 
 // afterDelete says whether the list is known to have had no such element before, except those that may
-// return. O(elements).
-func (s *lists) afterDelete(k uint32, elems []event.Elem) bool {
+// return. If coming is true, the record of a second attempt may be on its way. Then any element may return
+// whose append has an unknown outcome. O(elements).
+func (s *lists) afterDelete(k uint32, elems []event.Elem, coming bool) bool {
 	for i := range elems {
 		v := s.lookupVersion(k, elems[i].Hash)
 		switch {
 		case v != 0 && s.versions[v].flags&placed != 0:
-			if !s.mayReturn(v) {
+			if !s.mayReturn(v) && (!coming || s.appendedOnce(v)) {
 				return false
 			}
 		case v != 0 && s.versions[v].writes != 0: // an append that no list has shown
@@ -183,7 +184,7 @@ func (s *lists) afterDelete(k uint32, elems []event.Elem) bool {
 // may explain it: then it rests on the initial version.
 func (s *lists) oldState(k uint32, elems []event.Elem, n, op uint32) {
 	a := Anomaly{Kind: RetiredRead, A: n, OpA: op}
-	if s.afterDelete(k, elems) {
+	if s.afterDelete(k, elems, true) {
 		a.Other = s.keys[k].initial
 	}
 	s.anomaly(a)

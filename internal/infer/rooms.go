@@ -196,6 +196,8 @@ type State struct {
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32
+	// reshown are keys of lists in which a record may have shown elements whose place another one takes.
+	reshown []uint32
 }
 
 // New returns the state of a source that nothing is known of.

@@ -96,10 +96,14 @@ func (g *signs) fromRoot(s *causes, id uint32) {
 	}
 }
 
-// partCycle makes replaced versions ambiguous if they may have been replaced before root.
+// partCycle makes replaced versions ambiguous if they may have been replaced before root. A first attempt of
+// root's transaction may have no record, and may have left them there. If somebody who ran at the same time by the
+// clocks deleted what it left, the second one found nothing.
 func (g *signs) partCycle(s *causes, root uint32) {
+	x := &s.writes[root]
+	tried := s.mayTryAgain(x.txn)
 	for _, o := range g.replaced {
-		if g.overlap(s, root, o) && (s.writes[root].unread && s.mayTryAgain(s.writes[root].txn) || !g.heldAnother(s, o)) {
+		if g.overlap(s, root, o) && (tried && (x.unread || x.absent && s.isDelete(&s.writes[o]) && s.txns[s.writes[o].txn].start <= s.txns[x.txn].end) || !g.heldAnother(s, o)) {
 			g.cameBack = append(g.cameBack, s.writes[o].pred)
 		}
 	}

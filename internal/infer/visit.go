@@ -243,12 +243,13 @@ func (s *orders) leaveKeys(n uint32, undone bool) {
 // of e left the window. Or it orders two writes of a register by those who met them. No read had shown
 // them, and time does not speak against e. If the order stood against time, it had moved one of them for the sake
 // of others. To show the other order then excludes no order, unless that is against their session. The
-// number of a session may be another one's by now.
+// number of a session may be another one's by now. A forced order of two writes is looked at in the
+// same way. The caller knows what speaks against it beside time.
 func (s *orders) OrderGuessed(e *Edge) bool {
-	if e.Label != WW || e.Version == 0 {
+	if e.Label != WW && e.Label != Saturated || e.Version == 0 {
 		return false
 	}
-	if k := &s.keys[s.versions[e.Version].key]; k.kind != event.List && (!s.opt.partly() || s.isOrdered(e.Version)) {
+	if k := &s.keys[s.versions[e.Version].key]; k.kind != event.List && (e.Label == WW && !s.opt.partly() || s.isOrdered(e.Version)) {
 		return false
 	}
 	return !s.endedBefore(e.To, e.From)

@@ -133,7 +133,7 @@ type execution struct {
 func (e *execution) extend() bool {
 	p := len(e.writes)
 	if p == len(e.txns) {
-		return e.ascending() && e.visits.fit(e.txns, e.place) && (e.level.base() != "read-uncommitted" || e.listsShown())
+		return e.ascending() && e.visits.fit(e.txns, e.place) && (e.level.base() != "read-uncommitted" || e.listsShown()) && e.lesserShow()
 	}
 	for i := range e.txns {
 		if e.place[i] >= 0 {

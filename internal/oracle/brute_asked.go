@@ -105,3 +105,18 @@ func (e *execution) commitLess(i int, base string) (state, bool) {
 	}
 	return result, true
 }
+
+// lesserShow says whether every list that those read who asked for less is a beginning of the final list, as far
+// as its appends took effect. Nobody takes an element out of a list again. So a read at read uncommitted shows
+// which elements stand before the others, too (as in Elle), though they need not be committed.
+func (e *execution) lesserShow() bool {
+	w := weakTrial{txns: e.txns, opReads: make([][]opRead, len(e.txns))}
+	order := make([]int, len(e.txns))
+	for i, p := range e.place {
+		order[p] = i
+		if base := e.who.promised(e.txns[i]); base != "" {
+			w.opReads[i], _ = seenIn(e.txns[i], e.cells, base)
+		}
+	}
+	return w.listsGrow(order)
+}

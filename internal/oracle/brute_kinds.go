@@ -259,7 +259,7 @@ func (w *weakTrial) extend(order []int, pasts []past) bool {
 		for p, i := range order {
 			inOrder[p] = w.txns[i]
 		}
-		return ascending(inOrder) && (w.base != "read-uncommitted" || w.listsGrow(order))
+		return ascending(inOrder) && (w.base != "read-uncommitted" && len(w.who.free) == 0 || w.listsGrow(order))
 	}
 	for i := range w.txns {
 		if w.used>>i&1 == 1 || !w.mayCome(i) {

@@ -115,7 +115,13 @@ func (s *State) directOne(t, w, first, key uint32, r *Read) {
 	if first < r.Last || first == r.Last && other {
 		rule = AtomicView
 	}
-	s.Out = append(s.Out, Edge{From: w, To: r.Writer, By: t, Key: r.Key, Rule: rule})
+	s.Out = append(s.Out, Edge{From: w, To: r.Writer, By: t, Key: r.Key, Rule: rule, Again: s.was(w)})
+}
+
+// was says whether w was in the past of the transaction in work before it was renewed.
+func (s *State) was(w uint32) bool {
+	x := &s.txns[w]
+	return x.chain != 0 && x.pos <= of(s.before, x.chain)
 }
 
 // indirect applies the rules by session order and causal past.
@@ -161,7 +167,7 @@ func (s *State) indirectOne(t, session, id uint32, r *Read) {
 	if session != 0 && x.session == session {
 		rule = SessionAtomic
 	}
-	s.Out = append(s.Out, Edge{From: w, To: r.Writer, By: t, Key: r.Key, Rule: rule})
+	s.Out = append(s.Out, Edge{From: w, To: r.Writer, By: t, Key: r.Key, Rule: rule, Again: s.was(w)})
 }
 
 // ofSession looks in a chain of several sessions for the latest write of t's own.

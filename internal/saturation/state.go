@@ -21,6 +21,8 @@ type Edge struct {
 	From, To, By uint32
 	Key          uint32
 	Rule         Rule
+	// Again says that By had From in its past before the latest Renew.
+	Again bool
 }
 
 // Read is an external read. A transaction's reads are given in the order of First.
@@ -98,7 +100,7 @@ type State struct {
 
 	stamp   uint32
 	sameKey []uint32
-	before  []uint32 // clock before Renew
+	before  []uint32 // clock before Renew; empty in Add
 	Out     []Edge   // of the latest Add or Renew
 	// Missed says that the latest Renew took transactions into the past that had been
 	// dropped: with these the reads were never compared.
@@ -123,6 +125,11 @@ func New(clocked bool) *State {
 
 // Known says whether t was taken in.
 func (s *State) Known(t uint32) bool { return int(t) < len(s.txns) && s.txns[t].chain != 0 }
+
+// Precedes says whether p is in t's past, as far as both were taken in.
+func (s *State) Precedes(p, t uint32) bool {
+	return s.clocked && !s.TooWide && s.Known(p) && s.Known(t) && s.txns[p].pos <= of(s.row(t), s.txns[p].chain)
+}
 
 func (s *State) grow(t uint32) {
 	for int(t) >= len(s.txns) {
@@ -159,7 +166,7 @@ type Txn struct {
 // s.Out until the next call.
 func (s *State) Add(t *Txn, writes []uint32) {
 	s.grow(t.Number)
-	s.Out = s.Out[:0]
+	s.Out, s.before = s.Out[:0], s.before[:0]
 	if s.clocked && !s.TooWide {
 		s.join(t)
 	}
@@ -177,9 +184,9 @@ func (s *State) Add(t *Txn, writes []uint32) {
 // It says whether t's past has grown: then those that depend on t are to be renewed
 // as well.
 func (s *State) Renew(t *Txn) (grown bool) {
-	s.Out, s.Missed = s.Out[:0], false
+	s.Out, s.before, s.Missed = s.Out[:0], s.before[:0], false
 	if s.clocked && !s.TooWide {
-		s.before = append(s.before[:0], s.row(t.Number)...)
+		s.before = append(s.before, s.row(t.Number)...)
 		grown = s.join(t)
 		s.Missed = grown && s.gainedDropped(s.row(t.Number))
 	}

@@ -48,19 +48,23 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{270, 444} { // compared with who was let go of, before the writer was
 		anyStream(t, seed, false, false)
 	}
-	anyStream(t, 4353, false, false)   // a session without seq found a list that was deleted unseen
-	anyStream(t, 15576, false, false)  // a list was cleared unseen beside an append, and older elements had been found
-	anyStream(t, 2346, true, false)    // a list was deleted unseen, at a level with forced orders
-	anyStream(t, 7037, true, false)    // taken back by the first repetition
-	anyStream(t, 12307, false, false)  // a delete came late, and one of two lists had left the window
-	anyStream(t, 8449, true, false)    // a delete left the window behind the insert that came after it
-	anyStream(t, 7746, true, false)    // a first attempt has no record, and its list was deleted unseen
-	anyStream(t, 34654, false, false)  // an element was there before, its readers had left the window, and it was added again
-	anyStream(t, 36719, true, false)   // several had added an element and left the window, and one who aborted added it
-	anyStream(t, 13560, true, false)   // a list was cleared unseen within the drift of an append
-	anyStream(t, 13303, true, false)   // an element was added without a record, in a circle that was withdrawn late
-	anyStream(t, 328, true, false)     // an element was removed, and added without a record
-	anyStream(t, 911873, false, false) // an element that was there was added and removed in one transaction
+	anyStream(t, 4353, false, false)    // a session without seq found a list that was deleted unseen
+	anyStream(t, 15576, false, false)   // a list was cleared unseen beside an append, and older elements had been found
+	anyStream(t, 2346, true, false)     // a list was deleted unseen, at a level with forced orders
+	anyStream(t, 7037, true, false)     // taken back by the first repetition
+	anyStream(t, 12307, false, false)   // a delete came late, and one of two lists had left the window
+	anyStream(t, 8449, true, false)     // a delete left the window behind the insert that came after it
+	anyStream(t, 7746, true, false)     // a first attempt has no record, and its list was deleted unseen
+	anyStream(t, 34654, false, false)   // an element was there before, its readers had left the window, and it was added again
+	anyStream(t, 36719, true, false)    // several had added an element and left the window, and one who aborted added it
+	anyStream(t, 13560, true, false)    // a list was cleared unseen within the drift of an append
+	anyStream(t, 13303, true, false)    // an element was added without a record, in a circle that was withdrawn late
+	anyStream(t, 328, true, false)      // an element was removed, and added without a record
+	anyStream(t, 911873, false, false)  // an element that was there was added and removed in one transaction
+	anyStream(t, 1314544, false, false) // a past grew, and a writer had been let go of that was compared with it before
+	anyStream(t, 1332443, false, false) // two writers ran at the same time, and a read forced their order when the window had passed both
+	anyStream(t, 1315091, false, false) // an element was appended three times, and its writers had left memory
+	anyStream(t, 1350111, false, false) // a first attempt has no record, and somebody deleted the row before the second one
 	for _, seed := range []int{186, 1049, 2905} {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
@@ -82,6 +86,8 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 51731, false, true)                                                       // a commit timestamp placed readers before several versions, and its writer is none: see versions.txt
 	anyStream(t, 5058, false, true)                                                        // an order by commit timestamps, and a second writer
 	anyStream(t, 510473, false, true, (*anyStore).tellLate)                                // an order by visits was concluded again, when those between had left memory
+	anyStream(t, 1316659, false, true, (*anyStore).tellLate)                               // an outcome showed late, and what comes behind had left the window
+	anyStream(t, 1359221, false, true, (*anyStore).tellLate)                               // a list was deleted beside two attempts to append an element
 	for _, seed := range []int{743, 972, 1154, 2179, 4139, 5337, 7006, 8283, 5713, 7650} { // see window.txt, lists-unseen.txt, cause.txt, signs.txt, versions.txt; the last two: an element was added unseen
 		anyStream(t, seed, false, true, (*anyStore).tellLate)
 	}

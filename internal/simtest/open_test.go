@@ -131,6 +131,24 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestOpenAgain: histories in which one that asked for read uncommitted read a list. In the first two its read alone
+// shows which appends came first. In the third it found an aborted element, and so did one that may not.
+func TestOpenAgain(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		kind string
+		seed int
+	}{{"lists", 9500055}, {"all and lists", 9500406}, {"lists", 9504463}} {
+		rng := rand.New(rand.NewPCG(uint64(x.seed), 51))
+		h := oracle.RandomKinds(rng, openKinds()[x.kind])
+		perm := rng.Perm(len(h))
+		var c cells
+		if why := c.count(t, &opened{asked: asking(rng, h)}, h, perm, nil); why != "" {
+			t.Errorf("seed %d: %s", x.seed, why)
+		}
+	}
+}
+
 // count counts the cells of h, and those that are open by level; it says which is wrong.
 func (c *cells) count(t *testing.T, in *opened, h oracle.History, perm []int, by map[string]int) string {
 	cfg := exact()

@@ -3,7 +3,7 @@ package trial
 // A transaction may have asked for less than a level. It is promised no more than it asked for.
 // So a level is judged by the reads of the others. Its writes count, at one place of the
 // order. Its reads are of what had been committed by then, if it asked for read committed. Else what
-// it wrote over must have been there.
+// it wrote over must have been there. The lists that it read show which elements stand before the others.
 
 // asksLess says whether transaction i was not promised the base.
 func (h *History) asksLess(i int32, b Base) bool { return h.lacks != nil && h.lacks(int(i), b) }
@@ -27,6 +27,7 @@ func (s *search) noteLess() {
 	s.less = make([]bool, len(s.p.of))
 	for at, i := range s.p.of {
 		s.less[at] = s.p.h.asksLess(i, s.level.Base)
+		s.free = s.free || s.less[at] && !s.readsCommitted(at)
 	}
 }
 

@@ -30,6 +30,7 @@ type search struct {
 	pasts  []uint64  // by place in the order; of levels below prefix
 	behind []uint64  // by place in part.of: those that are in its past whatever it reads
 	less   []bool    // by place in part.of: it was not promised the level; nil: all were
+	free   bool      // somebody asked for less than read committed
 }
 
 // contents are the versions of a cell, each with its place in the order.
@@ -102,7 +103,8 @@ func (s *search) txn(at int) *txn { return &s.p.h.txns[s.p.of[at]] }
 
 // extend completes the order, if it can be.
 func (s *search) extend() bool {
-	if s.sure == 0 && (s.level.Base != readUncommitted || s.listsGrow() && !s.anyLeftOut()) {
+	uncommitted := s.level.Base == readUncommitted
+	if s.sure == 0 && (!uncommitted && !s.free || s.listsGrow()) && (!uncommitted || !s.anyLeftOut()) {
 		return true
 	}
 	was := s.first
