@@ -52,6 +52,20 @@ func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
 	x.grow(s, g, 1, end)
 }
 
+// begin begins the finding of a group of sessions with this pattern. Its first transaction is id, whose record is at.
+func (s *reports) begin(kind finding.AnomalyKind, sessions, epoch, id string, end int64, at string) ongoing {
+	g := ongoing{Since: end, Last: end}
+	name := isolation.NameOf(kind)
+	f := &g.Finding
+	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
+	f.Kind, f.Anomaly, f.Title = name.Kind, name.Anomaly, name.Title
+	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
+	of := *f
+	of.Txns = []string{sessions, id, fmt.Sprint(end)}
+	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
+	return g
+}
+
 func (g *contradictoryGroup) sessions() (pattern, epoch string) { return g.Pattern, g.Finding.Epoch }
 
 func (g *contradictoryGroup) says(s *reports) (headline, explanation string) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Some faults of a service go on for hours: its transactions ask for less than is expected, or
@@ -29,20 +28,6 @@ type ongoing struct {
 }
 
 func (g *ongoing) state() *ongoing { return g }
-
-// begin begins the finding of a group of sessions with this pattern. Its first transaction is id, whose record is at.
-func (s *reports) begin(kind finding.AnomalyKind, sessions, epoch, id string, end int64, at string) ongoing {
-	g := ongoing{Since: end, Last: end}
-	name := isolation.NameOf(kind)
-	f := &g.Finding
-	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
-	f.Kind, f.Anomaly, f.Title = name.Kind, name.Anomaly, name.Title
-	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
-	of := *f
-	of.Txns = []string{sessions, id, fmt.Sprint(end)}
-	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
-	return g
-}
 
 // add adds the transaction to those that the finding names. It says whether the finding did not name it before.
 func (g *ongoing) add(id, name string) bool {
