@@ -12,8 +12,8 @@ import (
 // finding then says that a worse cycle was not excluded (AtLeast). Verdicts on the watched levels
 // do not depend on it, since each level's own order refuses the edge.
 const (
-	// searchStart is the credit at the beginning: some 0.4 s.
-	searchStart = 1 << 24
+	// searchStart is the credit at the beginning: some 0.1 s.
+	searchStart = 1 << 22
 	// looksPerEdge is the credit of one edge. They take about as long as its insertion.
 	looksPerEdge = 8
 	// maxSearchCredit bounds the credit of a long valid time: some 5 s.

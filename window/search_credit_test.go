@@ -49,7 +49,7 @@ func TestSearchCredit(t *testing.T) {
 	}
 	_, looked := run(0)
 	m, brief := run(searchStart)
-	if brief*4 > looked {
+	if brief*2 > looked {
 		t.Errorf("beyond the credit searches looked at %d edges, on credit at %d", brief, looked)
 	}
 	again := New(m.cfg)

@@ -32,6 +32,7 @@ type Searcher struct {
 	seen  []uint32
 	stamp uint32
 	queue []step
+	ends  ends
 }
 
 type step struct {
@@ -113,55 +114,24 @@ func (p plan) next(state uint8, rw bool) (uint8, bool) {
 	return 0, true
 }
 
+// states is how many states the walk may be in.
+func (p plan) states() uint8 {
+	if p.class == classSingle || p.class == classNonadjacent {
+		return maxState
+	}
+	return 1
+}
+
 // DefaultBudget is how many edges a search looks at where no budget is set.
 const DefaultBudget = 20_000
 
 func (s *Searcher) budget() int { return cmp.Or(s.Budget, DefaultBudget) }
 
-// path is the shortest way from the head of the closing edge to its tail. With the edge it must
-// make a cycle of the class or a worse one. It is nil when there is none within the budget. The
-// second result says whether the budget was used up. It follows stored edges whether or not a
-// view has set them aside.
-func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
-	label := finding.Label(closing.Labels)
-	if label&p.labels == 0 {
-		return nil, false
-	}
-	budget := s.budget()
-	state, _ := p.next(0, s.counts(p, closing, label))
-	s.begin(closing.To, state)
-	for i := 0; i < len(s.queue); i++ {
-		at := s.queue[i]
-		for id := g.FirstOut(at.v); id != 0; id = g.NextOut(id) {
-			s.Looked++
-			if budget--; budget < 0 {
-				return nil, true
-			}
-			e := g.Edge(id)
-			l := finding.Label(e.Labels) & p.labels
-			if l == 0 || s.promisesLess(e, s.floor) {
-				continue
-			}
-			to, ok := p.next(at.state, s.counts(p, e, l))
-			if !ok || s.Within != nil && !s.Within(e.To) {
-				continue
-			}
-			if e.To == closing.From {
-				if p.class == classNonadjacent && l&finding.RW != 0 && label&finding.RW != 0 {
-					continue // the closing edge would be adjacent to it
-				}
-				return s.trace(int32(i), id), false
-			}
-			s.push(e.To, int32(i), id, to)
-		}
-	}
-	return nil, false
-}
-
 func (s *Searcher) begin(v incremental.Vertex, state uint8) {
 	s.stamp++
 	if s.stamp == 0 {
 		clear(s.seen)
+		clear(s.ends.seen)
 		s.stamp = 1
 	}
 	s.queue = s.queue[:0]
