@@ -180,3 +180,17 @@ func TestReadable(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// The name on a finding's page begins with the name of its group.
+func TestNamed(t *testing.T) {
+	for _, c := range []struct{ anomaly, title, want string }{
+		{"G-single-item", "fractured read", "read skew: fractured read"},
+		{"G-single-item", "read skew", "read skew"},
+		{"G-single-item", "", "G-single-item"},
+		{"unheard-of", "a title", "a title"},
+	} {
+		if got := NewCard(finding.Finding{ID: "1f", Anomaly: c.anomaly, Title: c.title}, Options{}).Named(); got != c.want {
+			t.Errorf("%s, %q: %q, want %q", c.anomaly, c.title, got, c.want)
+		}
+	}
+}

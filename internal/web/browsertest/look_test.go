@@ -82,7 +82,7 @@ func TestLook(t *testing.T) {
 	b.until("it is not acknowledged", `document.querySelector(".mark-of") !== null`)
 	b.press("silence", "until the release of Monday")
 	b.until("it is not silenced", `document.querySelectorAll(".mark-of").length === 2`)
-	for name, path := range map[string]string{"overview": "/", "overview-7d": "/?span=7d", "list": "/list", "list-open": "/list?open=" + nine, "list-none": "/list?source=nobody",
+	for name, path := range map[string]string{"overview": "/", "overview-7d": "/?span=7d", "list": "/list", "list-none": "/list?source=nobody",
 		"groups": "/findings", "groups-filtered": "/findings?silenced=true", "groups-none": "/findings?q=nothing", "finding-nine": "/findings/" + nine, "finding-missing": "/findings/0"} {
 		b.shoot(name, s.url+path)
 	}
