@@ -100,10 +100,7 @@ func TestLook(t *testing.T) {
 		b.shoot("report-"+k, "file://"+page)
 	}
 	shops, _ := shops(t)
-	within(t, time.Minute, "the sources are not judged", func() bool {
-		b.do("the overview", chromedp.Navigate(shops.url+"/"), chromedp.WaitReady("main"))
-		return value[int](b, `document.querySelectorAll("article.source .row .strip .inwork").length`) >= manySources-10 && !value[bool](b, `document.querySelector("[data-again]") !== null`)
-	})
+	b.judged(shops)
 	b.shoot("overview-50", shops.url+"/")
 	b.shoot("groups-50", shops.url+"/findings")
 }
