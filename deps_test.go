@@ -71,7 +71,7 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
-internal/render/page  : event finding internal/catalog internal/render/picture internal/render/scene internal/render/words
+internal/render/page  : event finding internal/catalog internal/isolation internal/render/picture internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
 internal/render/scene : event finding internal/render/words internal/isolation
 internal/probelive    : *

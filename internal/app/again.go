@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -39,7 +40,7 @@ func (a *App) silences(g *catalog.Group) (all []web.Link) {
 		if slices.ContainsFunc(g.Names, catalog.Cut) { // the pattern of the alerts is not known
 			labels = append(slices.Clone(labels), "pattern=")
 		}
-		for _, s := range alert.Silences(m.URLs[0], labels, alert.Pattern{Source: g.Source, Anomaly: g.Anomaly, Names: g.Names}, g.Kind) {
+		for _, s := range alert.Silences(cmp.Or(m.External, m.URLs[0]), labels, alert.Pattern{Source: g.Source, Anomaly: g.Anomaly, Names: g.Names}, g.Kind) {
 			all = append(all, web.Link{Text: s.Text, URL: s.URL})
 		}
 	}

@@ -41,6 +41,10 @@ func TestGroupsOfService(t *testing.T) {
 		m := config.NewAlertmanager()
 		m.URLs = []string{"http://user:secret@127.0.0.1:1/am"}
 		s.Alertmanager = &m
+	}), sinkOf(func(s *config.Sink) {
+		m := config.NewAlertmanager()
+		m.URLs, m.External = []string{"http://127.0.0.1:1/"}, "https://alerts.example/am"
+		s.Name, s.Alertmanager = "outside", &m
 	})}
 	sink := make(caught, 10)
 	a := start(t, s, sink)
@@ -68,6 +72,9 @@ func TestGroupsOfService(t *testing.T) {
 	key, link := answer.Groups[0].Group, answer.Groups[0].Silences[0].URL
 	if filter, _ := url.PathUnescape(link); !strings.HasPrefix(filter, `http://127.0.0.1:1/am/#/silences/new?filter={source="default", anomaly="`+f.Anomaly+`", pattern="`) {
 		t.Errorf("the silence: %s", filter)
+	}
+	if outside := answer.Groups[0].Silences[2].URL; !strings.HasPrefix(outside, "https://alerts.example/am/#/silences/new") {
+		t.Errorf("the silence of a sink with an address for people: %s", outside)
 	}
 	before := a.shelf.version.Load()
 	if status, body := asAnn(t, a, http.MethodPost, "/api/v1/groups/"+key, "do=silence&for=4h&why=known"); status != 200 {

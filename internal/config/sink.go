@@ -51,6 +51,7 @@ type Webhook struct {
 // Alertmanager is one or several that form a cluster: each is sent everything.
 type Alertmanager struct {
 	URLs     []string
+	External string        // where people reach its pages; "": at the first of URLs
 	Hold     time.Duration // an alert resolves so long after its last finding
 	Resend   time.Duration // an alert that fires is sent again
 	Labels   []string      // NAME=VALUE, put on every alert
@@ -101,6 +102,7 @@ func (w *Webhook) fields() []field {
 func (a *Alertmanager) fields() []field {
 	return slices.Concat([]field{
 		{"urls", listing{to: &a.URLs, shown: MaskURL}},
+		{"external-url", address{&a.External}},
 		{"hold", period{&a.Hold}},
 		{"resend", period{&a.Resend}},
 		{"labels", listing{to: &a.Labels}},
@@ -245,6 +247,9 @@ func (a *Alertmanager) validate() error {
 		if !isWebURL(u) {
 			f.add(at("urls", i), "alertmanager: URL %d of %d is not http://HOST/... or https://HOST/...", i+1, len(a.URLs))
 		}
+	}
+	if a.External != "" && !isWebURL(a.External) {
+		f.add("external-url", "alertmanager: external-url is not http://HOST/... or https://HOST/...")
 	}
 	if a.Resend <= 0 {
 		f.add("resend", "alertmanager: resend %v: must be positive", a.Resend)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/scene"
 	"github.com/isowatch/isowatch/internal/render/words"
@@ -88,6 +89,14 @@ func newCard(f finding.Finding, o Options) *Card {
 		c.Where += ", epoch " + f.Epoch
 	}
 	return c
+}
+
+// Named is the anomaly in words, as its group has them. A title that says more follows.
+func (c *Card) Named() string {
+	if common := isolation.TitleOf(c.Anomaly); common != "" && common != c.Title && c.Title != c.Anomaly {
+		return common + ": " + c.Title
+	}
+	return c.Title
 }
 
 // Merged says what the count counts.

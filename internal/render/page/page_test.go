@@ -31,7 +31,7 @@ func TestReport(t *testing.T) {
 	text := b.String()
 	for _, want := range []string{
 		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
-		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
+		`<a href="#1f">write skew: write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
 		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {
@@ -178,5 +178,19 @@ func TestReadable(t *testing.T) {
 	want := `{"txn":"T1","start":"2026-11-29T15:13:34.181656Z","end":"2026-11-29T15:13:34.181656001Z","ops":[{"op":"w","key":"a","value":{"start":1795965214181656000}}]}`
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The name on a finding's page begins with the name of its group.
+func TestNamed(t *testing.T) {
+	for _, c := range []struct{ anomaly, title, want string }{
+		{"G-single-item", "fractured read", "read skew: fractured read"},
+		{"G-single-item", "read skew", "read skew"},
+		{"G-single-item", "", "G-single-item"},
+		{"unheard-of", "a title", "a title"},
+	} {
+		if got := NewCard(finding.Finding{ID: "1f", Anomaly: c.anomaly, Title: c.title}, Options{}).Named(); got != c.want {
+			t.Errorf("%s, %q: %q, want %q", c.anomaly, c.title, got, c.want)
+		}
 	}
 }

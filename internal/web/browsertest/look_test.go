@@ -82,7 +82,7 @@ func TestLook(t *testing.T) {
 	b.until("it is not acknowledged", `document.querySelector(".mark-of") !== null`)
 	b.press("silence", "until the release of Monday")
 	b.until("it is not silenced", `document.querySelectorAll(".mark-of").length === 2`)
-	for name, path := range map[string]string{"overview": "/", "overview-7d": "/?span=7d", "list": "/list", "list-open": "/list?open=" + nine, "list-none": "/list?source=nobody",
+	for name, path := range map[string]string{"overview": "/", "overview-7d": "/?span=7d", "list": "/list", "list-none": "/list?source=nobody",
 		"groups": "/findings", "groups-filtered": "/findings?silenced=true", "groups-none": "/findings?q=nothing", "finding-nine": "/findings/" + nine, "finding-missing": "/findings/0"} {
 		b.shoot(name, s.url+path)
 	}
@@ -100,10 +100,7 @@ func TestLook(t *testing.T) {
 		b.shoot("report-"+k, "file://"+page)
 	}
 	shops, _ := shops(t)
-	within(t, time.Minute, "the sources are not judged", func() bool {
-		b.do("the overview", chromedp.Navigate(shops.url+"/"), chromedp.WaitReady("main"))
-		return value[int](b, `document.querySelectorAll("article.source .row .strip .inwork").length`) >= manySources-10 && !value[bool](b, `document.querySelector("[data-again]") !== null`)
-	})
+	b.judged(shops)
 	b.shoot("overview-50", shops.url+"/")
 	b.shoot("groups-50", shops.url+"/findings")
 }
