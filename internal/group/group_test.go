@@ -207,6 +207,22 @@ func TestStateOfAnOldRead(t *testing.T) {
 	w.settle(t, w.lease)
 }
 
+// A state that the store has lost is missing.
+func TestStateIsMissing(t *testing.T) {
+	w := quiet(t, 2, 1)
+	key := statePrefix + w.unitNames[0]
+	have := w.store.entries[key]
+	w.store.do(w.now, Request{Op: Delete, Key: key, Version: have.Version}, 0)
+	delete(w.store.before, key)
+	for _, p := range w.processes {
+		p.dead = len(p.workers) > 0
+	}
+	w.runUntil(w.now + 3*w.lease)
+	if !strings.Contains(w.bad, "as missing") {
+		t.Errorf("nobody says that the state is missing: %q", w.bad)
+	}
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)

@@ -45,11 +45,11 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 		return
 	default:
 		h.version = r.Value.Version
+		h.missing = h.missing && record.term == h.term // of an earlier term: a read before that lacked it was old
 	}
 	if record.term == h.term { // only this member writes under this term: it is one of its own writes
 		m.wrote(p.index, record)
 	} else if !h.ready {
-		h.missing = false // a read before that lacked it was old
 		h.number, h.through, h.data = record.number, record.through, record.data
 	}
 	m.writeState(p.index)
