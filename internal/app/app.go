@@ -161,7 +161,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.makeShelf, a.startEmbedded, a.openEngine, a.noteRestart, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.keepShelf, a.begin, a.watchMemory, a.sampleRates, a.servePages,
+		a.tellIgnored, a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.makeShelf, a.startEmbedded, a.openEngine, a.noteRestart, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.keepShelf, a.begin, a.watchMemory, a.sampleRates, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
@@ -170,6 +170,14 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	}
 	a.ready.Store(true)
+	return nil
+}
+
+// tellIgnored says which settings have no effect.
+func (a *App) tellIgnored(context.Context) error {
+	if topics := a.config.Partitioned(); a.options.unit == nil && len(topics) > 0 {
+		a.log.Warn("an input has unit: partition, which only members of a group heed: this monitor reads all partitions", "topics", strings.Join(topics[0].Topics, ","))
+	}
 	return nil
 }
 

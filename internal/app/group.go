@@ -61,7 +61,9 @@ type Group struct {
 	units   []string         // by now
 	watched unwatched
 
-	reserved int64 // of the heap, by what was told; of followUnits
+	// Of followUnits.
+	reserved  int64 // of the heap, by what was told
+	leaseless int   // looks in a row at which this member could not count on its lease
 
 	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
 	isUnit map[string]bool // names of units that were asked for; of followSources

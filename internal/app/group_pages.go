@@ -121,12 +121,13 @@ var (
 	groupLag    = prometheus.NewDesc("isowatch_group_lag_records", "Messages that the broker has and the owner of the unit has not read.", []string{"unit"}, nil)
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
 	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
+	groupLease  = prometheus.NewDesc("isowatch_group_lease_up", "1: this member knows that it has its lease, and may deliver findings.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag, groupLease} {
 		out <- d
 	}
 }
@@ -161,6 +162,9 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(groupOdd, truth(c.g.odd.Load()))
 	c.g.mu.Lock()
 	defer c.g.mu.Unlock()
+	if m := c.g.member; m != nil {
+		gauge(groupLease, truth(m.Left() > 0))
+	}
 	gauge(groupUnits, float64(c.g.watched.free), "free")
 	for unit, lacks := range c.g.watched.lacking(time.Now(), c.g.config.Group.Lease) {
 		gauge(groupLacks, lacks.Seconds(), unit)

@@ -1,6 +1,12 @@
 package app
 
-import "testing"
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/config"
+)
 
 // A table fills with what is committed. The next one is empty.
 func TestUntouched(t *testing.T) {
@@ -10,6 +16,21 @@ func TestUntouched(t *testing.T) {
 	} {
 		if got := untouched(c.table, c.committed); got != c.want {
 			t.Errorf("after %d bytes, %d of a table of %d are untouched, want %d", c.committed, got, c.table, c.want)
+		}
+	}
+}
+
+// A monitor that is no member of a group says that it does not heed the units of an input.
+func TestUnitOutsideOfAGroup(t *testing.T) {
+	for unit, want := range map[string]bool{config.UnitPartition: true, "": false} {
+		var log strings.Builder
+		c := config.Service{Inputs: []config.Input{{Kafka: &config.Kafka{Topics: []string{"orders"}, Unit: unit}}}}
+		a := &App{config: c, log: slog.New(slog.NewTextHandler(&log, nil))}
+		if err := a.tellIgnored(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Count(log.String(), "topics=orders") == 1; said != want {
+			t.Errorf("unit %q: the log has %q", unit, log.String())
 		}
 	}
 }

@@ -17,12 +17,28 @@ type unwatched struct {
 func (g *Group) followUnits(ctx context.Context) {
 	for {
 		g.lookAtUnits(time.Now())
+		g.lookAtLease()
 		g.reserve()
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(g.config.Group.Lease / 4):
 		}
+	}
+}
+
+// lookAtLease tells once when this member cannot count on its lease, at two looks in a row. Its renewals may arrive all the same:
+// then nobody takes its units, and their findings wait.
+func (g *Group) lookAtLease() {
+	if g.member.Left() > 0 {
+		if g.leaseless > 1 {
+			g.log.Info("the group's store answers again: findings are delivered")
+		}
+		g.leaseless = 0
+		return
+	}
+	if g.leaseless++; g.leaseless == 2 {
+		g.log.Warn("the group's store does not answer: this member does not know whether it has its lease, and delivers nothing until then")
 	}
 }
 
