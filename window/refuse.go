@@ -18,7 +18,9 @@ func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	}
 	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
 	x := noted{id, epoch, 0, start, end, end, position}
-	if t.Status == event.Committed && len(s.out.Replaced) == 0 { // as it was counted: only its end is new, which the orders lack
+	asCounted := t.Status == event.Committed && len(s.out.Replaced) == 0 // only its end is new, which the orders lack
+	if asCounted || t.Status == event.Aborted && !s.cfg.Contract.Complete {
+		// Where it aborted, a second attempt without a record may have written what others saw.
 		s.countOnly(1<<len(s.views)-1, x)
 	} else {
 		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), x)

@@ -50,6 +50,11 @@ func (s *ledger) CameLate(n uint32, again bool) {
 // ToldLate says whether only the outcome of n came after the lateness, which was unknown before.
 func (s *ledger) ToldLate(n uint32) bool { return s.txns[n].flags&toldLate != 0 }
 
+// CountsSinceNow says whether n counts since the step in work.
+func (s *ledger) CountsSinceNow(n uint32) bool {
+	return s.out != nil && slices.Contains(s.out.Nodes, n)
+}
+
 // Record is the compact record of n (event.ReadRecord), nil when it has left
 // memory. Valid until the next change.
 func (s *ledger) Record(n uint32) []byte {

@@ -54,11 +54,6 @@ func (s *State) settleOutcomes() {
 	}
 }
 
-// CountsSinceNow says whether n counts since the step in work.
-func (s *ledger) CountsSinceNow(n uint32) bool {
-	return s.out != nil && slices.Contains(s.out.Nodes, n)
-}
-
 // demoteNow makes an unknown transaction tentative again: what it was observed
 // by may have been written by another. It counts again at once if something else
 // of it was observed.
