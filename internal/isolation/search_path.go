@@ -8,8 +8,8 @@ import (
 // A search for the shortest way goes on from both ends, one distance at a time, from the end with fewer
 // places at its rim. The places of both together are far fewer than those that a search from one end
 // meets. When the two have met, the length is known. Then the search from the head is finished, with those
-// places alone that are on a way of this length. So it finds the way that it finds without the other one:
-// which of several it is depends on the order of places and edges, and that stays the same.
+// places alone that are on a way of this length. So it finds the way that a search from the head alone
+// finds. The order of places and edges stays the same, and with it the choice among several ways.
 
 // ends is the search from the tail of the closing edge, against the edges.
 type ends struct {
@@ -47,7 +47,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 	state, _ := p.next(0, s.counts(p, closing, label))
 	s.begin(closing.To, state)
 	s.ends.queue = s.ends.queue[:0]
-	ahead, behind := 0, -1 // where the rims begin in the queues; the tail itself is no place
+	ahead, behind := 0, -1 // where the rims begin in the queues; the tail is not in them
 	for far := uint32(0); ; {
 		n, m := len(s.queue), len(s.ends.queue)
 		met := false
