@@ -148,7 +148,7 @@ func (b *browser) groups(s *service, f found) {
 	b.look(s.url + "/findings?q=nothing")
 	if *rewrite {
 		var shot []byte
-		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
+		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 800), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
 			chromedp.CaptureScreenshot(&shot))
 		keep(t, groupsPicture, shot, pictureColours)
 	}
