@@ -47,7 +47,10 @@ func tryLock(dir string, shared bool) (unlock func(), err error) {
 		d.Close()
 		return nil, ErrLocked
 	}
-	return func() { d.Close() }, nil // another error: a file system without locks. Badger says more
+	return func() {
+		syscall.Flock(int(d.Fd()), syscall.LOCK_UN) // a process that is just being forked has the file open too, until it executes
+		d.Close()
+	}, nil // another error: a file system without locks. Badger says more
 }
 
 // syncDir makes the names in a folder durable.
