@@ -146,32 +146,11 @@ func (g groupRow) ByState() (all []StateCount) {
 // Path is the group's own page.
 func (g groupRow) Path() string { return g.shown.Base + "/findings?group=" + g.Key }
 
-// Bar is one of a trend, in units of its picture.
-type Bar struct{ X, Y, Height int }
+// Drawn is the trend of the group.
+func (g groupRow) Drawn() *page.Trend { return &page.Trend{Counts: g.Trend, Text: g.trendText()} }
 
-// Heights of a picture of a trend.
-const (
-	barStep   = 5
-	barHeight = 28
-)
-
-// Bars draw the trend. A bar of any finding can be seen.
-func (g groupRow) Bars() (all []Bar) {
-	most := 1
-	for _, n := range g.Trend {
-		most = max(most, n)
-	}
-	for i, n := range g.Trend {
-		if n > 0 {
-			h := max(2, n*barHeight/most)
-			all = append(all, Bar{i * barStep, barHeight - h, h})
-		}
-	}
-	return all
-}
-
-// TrendText says the same in words.
-func (g groupRow) TrendText() string {
+// trendText says the same in words.
+func (g groupRow) trendText() string {
 	last, before := 0, 0
 	for i, n := range g.Trend {
 		if i >= catalog.Bars/2 {

@@ -66,6 +66,7 @@ type cardGroup struct {
 	First *Full
 	Rest  []*Full
 	Paths string // names of the transactions; "": they have none
+	Trend *Trend // nil: there is none
 }
 
 // Count is how many findings it has.
@@ -101,6 +102,9 @@ func WriteReport(w io.Writer, r *Report) error {
 			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}, nil))
 		}
 		part.Groups = grouped(part.Cards)
+		for all, j := stretchOf(part.Cards), 0; j < len(part.Groups); j++ {
+			part.Groups[j].Trend = all.trend(part.Groups[j])
+		}
 		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer

@@ -75,9 +75,20 @@ func TestPages(t *testing.T) {
 			b.look(s.url + "/findings/" + f.ID)
 		}
 	})
-	t.Run("a report", func(t *testing.T) {
+	t.Run("reports", func(t *testing.T) {
 		b.t = t
 		b.look("file://" + report(t))
+		for name, args := range map[string][]string{
+			"probe": {"probe", "sim:snapshot-isolation", "--expect", "serializable", "--duration", "3s"},
+			"demo":  {"demo", "--duration", "5s", "--http", "off"},
+		} {
+			file := filepath.Join(t.TempDir(), name+".html")
+			out, _ := exec.Command(build(t), append(args, "--report", file)...).CombinedOutput() // probe ends with 1 for a violation
+			if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "</html>") {
+				t.Fatalf("no report of %s, %v:\n%s", name, err, out)
+			}
+			b.look("file://" + file)
+		}
 	})
 	t.Run("pictures", func(t *testing.T) {
 		b.t = t
