@@ -22,7 +22,7 @@ type alike struct {
 
 // insertAlike tells an edge that these views refused, of a transaction that is being inserted.
 func (h *finder) insertAlike(id incremental.EdgeID, refused incremental.Views) {
-	if h.graph.NumLive() < manyLive || infer.Label(h.graph.Edge(id).Labels) != infer.RW || h.saturated.on || h.asking.counts() || h.limiting != 0 {
+	if !h.manyCame() || infer.Label(h.graph.Edge(id).Labels) != infer.RW || h.saturated.on || h.asking.counts() || h.limiting != 0 {
 		h.cycle(id, refused)
 		return
 	}
@@ -71,5 +71,5 @@ func (h *finder) sameBut(a, b incremental.EdgeID, way []incremental.EdgeID) bool
 
 // heard says whether a search for a worse cycle through b was one for a as well. Both are set aside by f.
 func (h *finder) heard(f *openFinding, b, a setAsideEdge) bool {
-	return h.graph.NumLive() >= manyLive && b.there(h.graph) && !h.asking.counts() && h.sameBut(b.ID, a.ID, f.edges)
+	return h.manyCame() && b.there(h.graph) && !h.asking.counts() && h.sameBut(b.ID, a.ID, f.edges)
 }

@@ -123,15 +123,19 @@ func (m *Machine) grow(o *infer.Out) {
 	m.insert()
 }
 
-// manyLive transactions in the orders make it worth while to insert the edges into a new one first.
-const manyLive = 1000
+// many transactions make it worth while to insert the edges into a new one first.
+const many = 1000
+
+// manyCame says whether many transactions were taken in. How many live at a time depends on how the clock goes on
+// beside the records. Then two monitors on one stream would tell a cycle from different transactions on.
+func (o *core) manyCame() bool { return o.Counters.Committed+o.Counters.Unknown >= many }
 
 // intoFirst puts the edges into n, which is new, before the others, and keeps the order otherwise. n stands
 // behind all that leads to it. If an edge out of n came first, n would go far back in the order. All that the
 // edge leads to would go behind it. Then the edges into n would be refused, in place of the one that is
 // wrong. With few transactions that costs little, and the edges stay as they are.
 func (m *Machine) intoFirst(es []infer.Edge, n uint32) []infer.Edge {
-	if m.graph.NumLive() < manyLive {
+	if !m.manyCame() {
 		return es
 	}
 	slices.SortStableFunc(es, func(a, b infer.Edge) int {

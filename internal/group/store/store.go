@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/group"
 )
@@ -72,7 +73,8 @@ func Do(ctx context.Context, s Store, r group.Request) group.Reply {
 }
 
 // Probe tries the store under a key that nobody else uses. It answers with ErrUnfit if the store takes a second
-// Create, or an Update of a version that is not the present one. Any other error says that it could not be tried.
+// Create, or an Update of a version that is not the present one. Any other error says that it could not be tried. A read may be
+// old for some seconds.
 func Probe(ctx context.Context, s Store, name string) (err error) {
 	key := "probe/" + name
 	first, err := s.Create(ctx, key, []byte("1"))
@@ -100,11 +102,29 @@ func Probe(ctx context.Context, s Store, name string) (err error) {
 	} else if !errors.Is(err, group.ErrConflict) {
 		return fmt.Errorf("trying the store: %w", err)
 	}
-	got, err := s.Get(ctx, key)
-	if err == nil && (string(got.Data) != "3" || got.Version != second) {
-		return fmt.Errorf("%w: it does not show what was written last", ErrUnfit)
-	} else if err != nil {
-		return fmt.Errorf("trying the store: %w", err)
+	return shows(ctx, s, key, second)
+}
+
+// oldFor is how old a read may be: another server of the store may answer it, and lack the latest writes for a while.
+const oldFor = 10 * time.Second
+
+// shows waits until the store shows the version of the key.
+func shows(ctx context.Context, s Store, key string, version group.Version) error {
+	const pause = 50 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		got, err := s.Get(ctx, key)
+		switch {
+		case err == nil && string(got.Data) == "3" && got.Version == version:
+			return nil
+		case err != nil && !errors.Is(err, group.ErrNotFound):
+			return fmt.Errorf("trying the store: %w", err)
+		case waited >= oldFor:
+			return fmt.Errorf("%w: it does not show what was written last", ErrUnfit)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("trying the store: %w", context.Cause(ctx))
+		}
 	}
-	return nil
 }

@@ -236,10 +236,28 @@ func (s overwriting) Create(ctx context.Context, key string, data []byte) (group
 	return v, err
 }
 
+// behind is a store whose first reads are answered by a server that has the key not yet, and then an old record of it.
+type behind struct {
+	store.Store
+	reads *int
+}
+
+func (s behind) Get(ctx context.Context, key string) (group.Value, error) {
+	v, err := s.Store.Get(ctx, key)
+	switch *s.reads++; *s.reads {
+	case 1:
+		return group.Value{}, group.ErrNotFound
+	case 2, 3:
+		v.Data, v.Version = []byte("1"), "old"
+	}
+	return v, err
+}
+
 func probe(t *testing.T, open func(*testing.T) store.Store) {
 	s, ctx := open(t), t.Context()
 	must(t, store.Probe(ctx, s, "good"))
 	must(t, store.Probe(ctx, s, "good")) // it leaves nothing behind
+	must(t, store.Probe(ctx, behind{s, new(int)}, "behind"))
 	wantErr(t, "a store that takes stale writes", store.Probe(ctx, careless{s}, "careless"), store.ErrUnfit)
 	wantErr(t, "a store that creates twice", store.Probe(ctx, overwriting{s}, "overwriting"), store.ErrUnfit)
 }
