@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -75,5 +76,32 @@ func TestAlike(t *testing.T) {
 	of6, six := missed(6)
 	if len(one) != 1 || len(six) != 1 || of1 != of6 {
 		t.Fatalf("one write: %d findings, verified %d times; six: %d, %d times", len(one), of1, len(six), of6)
+	}
+}
+
+// How many transactions live at a time depends on when the watermark goes on. A finding is the same.
+func TestNotByHowManyLive(t *testing.T) {
+	var b strings.Builder
+	record := func(id string, ms int, ops string) {
+		fmt.Fprintf(&b, `{"txn":%q,"session":%[1]q,"seq":1,"status":"committed","start":%d,"end":%d,"ops":[%s]}`+"\n", id, ms*1e6, ms*1e6+1000, ops)
+	}
+	for i := range 1200 {
+		record(fmt.Sprint("T", i), i+1, fmt.Sprintf(`{"op":"w","key":"k%d","value":1}`, i))
+	}
+	record("A", 1201, `{"op":"r","key":"x","found":false},{"op":"w","key":"x","value":1}`)
+	record("B", 1202, `{"op":"r","key":"y","found":false},{"op":"w","key":"y","value":1}`)
+	record("C", 1203, `{"op":"r","key":"x","value":1},{"op":"r","key":"y","found":false}`)
+	record("D", 1204, `{"op":"r","key":"x","found":false},{"op":"r","key":"y","value":1}`)
+	told := func(window time.Duration) (all string) {
+		for _, f := range findingsOf(Config{
+			Levels: []isolation.Level{{Base: isolation.Serializable}}, Window: For(window), Lateness: For(time.Millisecond), MaxTxn: time.Millisecond,
+			Contract: Contract{Complete: true}, Verify: verify.Verify,
+		}, b.String()) {
+			all += fmt.Sprintln(f.Anomaly, f.Txns, f.Edges)
+		}
+		return all
+	}
+	if few, all := told(100*time.Millisecond), told(time.Hour); all == "" || few != all {
+		t.Errorf("with few that live:\n%s\nwith all:\n%s", few, all)
 	}
 }
