@@ -75,6 +75,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 26930, false, true) // taken back by the first repetition, and the next one too
 	anyStream(t, 32654, false, true, (*anyStore).tellLate)
 	anyStream(t, 200713, false, true, (*anyStore).tellLate) // the same, when the finding was final and its values had left memory
+	anyStream(t, 1411673, false, true)                      // a forced order of a delete without a version: see versions.txt
 	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
