@@ -90,20 +90,27 @@ func (g *signs) fromRoot(s *causes, id uint32) {
 	since -= s.opt.ClockDrift
 	g.findRoots(s, id, since)
 	for _, root := range g.roots {
-		if x := &s.writes[root]; x.unread || x.absent && g.emptied(s, root) || !x.absent && s.opt.strangers() {
-			g.partCycle(s, root)
+		x := &s.writes[root]
+		known := x.unread || x.absent && g.emptied(s, root) || !x.absent && s.opt.strangers()
+		if known || x.absent && s.opt.vacant() {
+			g.partCycle(s, root, !known)
 		}
 	}
 }
 
 // partCycle makes replaced versions ambiguous if they may have been replaced before root. A first attempt of
 // root's transaction may have no record, and may have left them there. If somebody who ran at the same time by the
-// clocks deleted what it left, the second one found nothing.
-func (g *signs) partCycle(s *causes, root uint32) {
+// clocks deleted what it left, the second one found nothing. So may somebody without a record have done. If unseen
+// is true, only such a delete explains that root found nothing.
+func (g *signs) partCycle(s *causes, root uint32, unseen bool) {
 	x := &s.writes[root]
 	tried := s.mayTryAgain(x.txn)
 	for _, o := range g.replaced {
-		if g.overlap(s, root, o) && (tried && (x.unread || x.absent && s.isDelete(&s.writes[o]) && s.txns[s.writes[o].txn].start <= s.txns[x.txn].end) || !g.heldAnother(s, o)) {
+		beside := s.txns[s.writes[o].txn].start <= s.txns[x.txn].end
+		if unseen && !beside || !g.overlap(s, root, o) {
+			continue
+		}
+		if tried && (x.unread || x.absent && beside && (s.opt.vacant() || s.isDelete(&s.writes[o]))) || !g.heldAnother(s, o) {
 			g.cameBack = append(g.cameBack, s.writes[o].pred)
 		}
 	}
@@ -143,7 +150,7 @@ func (g *signs) fromRoots(s *causes, id uint32) {
 		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
 			g.replaced = g.replaced[:0]
 			g.comesBack(s, root)
-			g.partCycle(s, root)
+			g.partCycle(s, root, false)
 		}
 	}
 }

@@ -244,13 +244,29 @@ func (s *orders) leaveKeys(n uint32, undone bool) {
 // them, and time does not speak against e. If the order stood against time, it had moved one of them for the sake
 // of others. To show the other order then excludes no order, unless that is against their session. The
 // number of a session may be another one's by now. A forced order of two writes is looked at in the
-// same way. The caller knows what speaks against it beside time.
+// same way, unless numbers order both. The caller knows what speaks against it beside time.
 func (s *orders) OrderGuessed(e *Edge) bool {
 	if e.Label != WW && e.Label != Saturated || e.Version == 0 {
 		return false
 	}
-	if k := &s.keys[s.versions[e.Version].key]; k.kind != event.List && (e.Label == WW && !s.opt.partly() || s.isOrdered(e.Version)) {
+	if k := &s.keys[s.versions[e.Version].key]; k.kind != event.List && (e.Label == WW && !s.opt.partly() || s.orderedBoth(e)) {
 		return false
 	}
 	return !s.endedBefore(e.To, e.From)
+}
+
+// orderedBoth says whether numbers order what both transactions of e left. A delete may have none. Then the one
+// that it replaced shows that it comes behind e's version, or nothing does.
+func (s *orders) orderedBoth(e *Edge) bool {
+	k := s.versions[e.Version].key
+	if e.Label != Saturated || !s.isOrdered(e.Version) {
+		return s.isOrdered(e.Version)
+	}
+	for id := s.txns[e.From].writes; id != 0; id = s.writes[id].nextOfTxn {
+		w := &s.writes[id]
+		if s.versions[w.version].key == k && !w.intermediate && !s.isOrdered(w.version) {
+			return s.isOrdered(w.pred) && s.versions[w.pred].prefix >= s.versions[e.Version].prefix
+		}
+	}
+	return true
 }

@@ -15,7 +15,7 @@ const cell = "\xff"
 
 // plainly is w with operations of every kind as reads and writes of registers and lists. So the
 // verifier has one set of rules. An insert is a write. A delete writes nothing, marked by
-// NotFound. A cas reads and writes. A range reads the keys that the witness is about. Each
+// NotFound. A cas reads and writes. A range reads the registers that the witness is about. Each
 // element of a set that the witness is about is a key of its own.
 func plainly(w *witness) *witness {
 	if w.plain || !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
@@ -25,7 +25,7 @@ func plainly(w *witness) *witness {
 	p := *w.Witness
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, counters, byVersion := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	sets, counters, lists, byVersion := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
@@ -35,12 +35,15 @@ func plainly(w *witness) *witness {
 			if o.Data == event.Counter || o.Kind == event.Inc {
 				counters[o.Key] = true
 			}
+			if ofList(w, o) {
+				lists[o.Key] = true
+			}
 			if w.ByVersion || external.TellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 		}
 	}
-	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
+	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -110,6 +113,24 @@ func deletes(w *witness, key string) bool {
 	return false
 }
 
+// ofList says whether o is of a list. A read of an array may be of a register, as other operations show.
+func ofList(w *witness, o *event.RecordOp) bool {
+	if o.Kind != event.Read || o.Data != event.AnyKind {
+		return o.Kind == event.Append || o.Data == event.List
+	}
+	return o.Flags&event.IsArray != 0 && !slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool { return ofRegister(&x, o.Key) })
+	})
+}
+
+// ofRegister says whether o shows that the key is a register.
+func ofRegister(o *event.RecordOp, key string) bool {
+	if o.Kind == event.Range {
+		return slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key })
+	}
+	return o.Key == key && (o.Data == event.Register || o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.CAS)
+}
+
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	for i := range t.Ops { // a slices function would copy each
@@ -125,6 +146,7 @@ type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
 	declared  bool            // the versions of all registers are told; else a read without a version shows a value
 	counters  map[string]bool // a read without a version shows no version of these
+	lists     map[string]bool // no range shows these, and none shows counters
 	silent    bool            // of the transaction in work: an empty read of it proves nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
@@ -193,7 +215,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 	return plain
 }
 
-// rangeRead reads the rows of o, and finds nothing at the other keys that the witness is about
+// rangeRead reads the rows of o, and finds nothing at the other registers that the witness is about
 // and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
@@ -202,7 +224,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if external.Covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.lists[k] && !e.counters[k] && external.Covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}
