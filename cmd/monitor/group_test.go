@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -372,7 +373,12 @@ func (s *groupState) env(addresses []string) []string {
 func (r *groupRun) monitor(args ...string) ([]byte, error) {
 	cmd := exec.Command("monitor", args...)
 	cmd.Env = r.state.env(r.state.addresses)
-	return cmd.Output()
+	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		err = fmt.Errorf("%w: %s", err, ended.Stderr)
+	}
+	return out, err
 }
 
 func (m *groupMember) start(t *testing.T) {

@@ -198,13 +198,21 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 
 // GroupFindings gives all findings of a group as JSON, each once, in the order of units and of ids in them.
 func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byte) error) error {
-	units, err := s.List(ctx, "unit/")
+	var units []group.Value
+	err := patiently(ctx, func() (err error) {
+		units, err = s.List(ctx, "unit/")
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
 	seen := map[string]bool{}
 	for _, v := range units {
-		found, err := unitFindings(ctx, s, group.UnitOf(v.Key))
+		var found [][]byte
+		err := patiently(ctx, func() (err error) {
+			found, err = unitFindings(ctx, s, group.UnitOf(v.Key))
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("%w: group state: unit %s: %w", ErrStore, group.UnitOf(v.Key), err)
 		}
@@ -225,42 +233,59 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 	return nil
 }
 
-// unitFindings reads the state of a unit. The owner may replace it meanwhile.
-func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][]byte, err error) {
-	const tries = 5
-	for range tries {
-		var v group.Value
-		v, err = s.Get(ctx, group.StateKey(unit))
-		if errors.Is(err, group.ErrNotFound) {
-			return nil, nil // it was never watched
-		} else if err != nil {
-			return nil, err
-		}
-		var data []byte
-		if data, err = group.StateOf(v); err != nil {
-			return nil, err
-		}
-		texts := map[string][]byte{}
-		err = keep.Read(ctx, s, data, func(e store.Entry) error {
-			if id, text, ok := engine.Finding(&e); ok {
-				if texts[id] = bytes.Clone(text); e.Delete {
-					delete(texts, id)
-				}
+// patientReads and readPause are how often a reader of a group's store asks, and the time between: a store whose servers elect a
+// leader does not answer for some seconds.
+const (
+	patientReads = 20
+	readPause    = 500 * time.Millisecond
+)
+
+// patiently reads again until it succeeds.
+func patiently(ctx context.Context, read func() error) (err error) {
+	for try := range patientReads {
+		if try > 0 {
+			select {
+			case <-time.After(readPause):
+			case <-ctx.Done():
+				return errors.Join(err, context.Cause(ctx))
 			}
-			return nil
-		})
-		if err == nil {
-			for _, text := range texts {
-				all = append(all, text)
-			}
-			slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(foundOf(a), foundOf(b)) })
-			return all, nil
 		}
-		if !errors.Is(err, group.ErrNotFound) {
-			return nil, err
+		if err = read(); err == nil {
+			break
 		}
 	}
-	return nil, err
+	return err
+}
+
+// unitFindings reads the state of a unit. With group.ErrNotFound the owner has replaced it meanwhile.
+func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][]byte, err error) {
+	v, err := s.Get(ctx, group.StateKey(unit))
+	if errors.Is(err, group.ErrNotFound) {
+		return nil, nil // it was never watched
+	} else if err != nil {
+		return nil, err
+	}
+	data, err := group.StateOf(v)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string][]byte{}
+	err = keep.Read(ctx, s, data, func(e store.Entry) error {
+		if id, text, ok := engine.Finding(&e); ok {
+			if texts[id] = bytes.Clone(text); e.Delete {
+				delete(texts, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(foundOf(a), foundOf(b)) })
+	return all, nil
 }
 
 // foundOf is a key that orders findings by the time when they were found, and by their ids.

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/group"
+	groupstore "github.com/isowatch/isowatch/internal/group/store"
+)
+
+// electing is a store whose servers elect a leader: it does not answer at first.
+type electing struct {
+	groupstore.Store
+	refuses int
+}
+
+func (s *electing) List(context.Context, string) ([]group.Value, error) {
+	if s.refuses--; s.refuses >= 0 {
+		return nil, errors.New("no leader")
+	}
+	return nil, nil
+}
+
+func TestFindingsWaitForALeader(t *testing.T) {
+	none := func([]byte) error { return nil }
+	if err := GroupFindings(t.Context(), &electing{refuses: 2}, none); err != nil {
+		t.Error(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := GroupFindings(ended, &electing{refuses: 2}, none); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
