@@ -233,7 +233,7 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 	return nil
 }
 
-// patientReads and readPause are how often a reader of a group's store asks, and the time between: a store whose servers elect a
+// patientReads is how often a reader of a group's store asks, and readPause is the time between. A store whose servers elect a
 // leader does not answer for some seconds.
 const (
 	patientReads = 20
