@@ -20,7 +20,7 @@ import (
 func TestGroupMoves(t *testing.T) {
 	sizes := os.Getenv("ISOWATCH_GROUP_SIZES")
 	if sizes == "" {
-		t.Skip("run make bench-group")
+		t.Skip("a benchmark: make bench-group")
 	}
 	for text := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(text)

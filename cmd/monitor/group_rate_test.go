@@ -19,7 +19,7 @@ import (
 func TestGroupRate(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv("ISOWATCH_GROUP_RATE"))
 	if err != nil {
-		t.Skip("run make bench-group")
+		t.Skip("a benchmark: make bench-group")
 	}
 	t.Run("throughput", func(t *testing.T) { measureThroughput(t, count/groupSources) })
 	t.Run("latency", func(t *testing.T) { measureLatency(t) })

@@ -16,7 +16,7 @@ import (
 func TestGroupUnits(t *testing.T) {
 	units, err := strconv.Atoi(os.Getenv("ISOWATCH_GROUP_UNITS"))
 	if err != nil {
-		t.Skip("run make bench-group")
+		t.Skip("a benchmark: make bench-group")
 	}
 	one := measureUnits(t, 1)
 	all := measureUnits(t, 1+units)
