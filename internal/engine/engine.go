@@ -173,6 +173,7 @@ type Engine struct {
 	opened     int64    // tick from which they are waited for
 	missed     []Waiting
 	looked     int64 // tick at which missed was made
+	busy       int64 // tick of the latest step with records
 
 	resolving chan *resolving
 	losing    chan faultEntry // see Lose

@@ -80,6 +80,9 @@ func (e *Engine) doStep(w *work) error {
 	e.pend(w.puts)
 	e.records.Add(int64(len(b.Txns)))
 	for p, c := range w.cursors {
+		if before, ok := e.cursors[p]; ok && before == c {
+			delete(w.cursors, p) // it is stored, or in a step before
+		}
 		e.cursors[p] = c
 	}
 	if w.step.end { // there is nothing to go on reading
