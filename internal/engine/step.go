@@ -68,6 +68,9 @@ func (e *Engine) doStep(w *work) error {
 		if err != nil {
 			return fmt.Errorf("source %s: %w", x.name, err)
 		}
+		if x.machine.Config().Hide == "" { // a source that hides values has them in no finding
+			eff.raws = e.tape.raws(x.name, x.effects.Findings)
+		}
 		w.effects = append(w.effects, eff)
 		for i := range x.effects.Repeats {
 			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
