@@ -82,7 +82,7 @@ internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
-internal/testrun      : store
+internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
 internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
@@ -105,6 +105,7 @@ internal/saturation   : internal/flat
 internal/solve        :
 store                 :
 internal/trial        : event
+internal/volume       :
 window                : docs event finding incremental internal/infer internal/flat internal/invariants internal/pattern internal/verify internal/isolation internal/linear internal/saturation internal/solve internal/trial
 `
 
