@@ -37,7 +37,7 @@ func (e *Engine) commit(w *work) error {
 		e.snaps.Add(1)
 		go func() {
 			defer e.snaps.Done()
-			defer e.snapped.Store(false)
+			defer e.snaps.being.Store(false)
 			if err := e.writeSnapshot(snap, step); err != nil {
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}

@@ -190,11 +190,16 @@ type Engine struct {
 	bytes   atomic.Int64
 	failed  atomic.Bool // a step could not be made or committed, and nothing after it is
 	torn    atomic.Bool // the machines are in the middle of a step that failed
-	snaps   sync.WaitGroup
-	snapped atomic.Bool // a snapshot is being written
+	snaps   snaps
 
 	inFlight atomic.Int64 // bytes of steps that are decoded and not committed
 	stages   stages
+}
+
+// snaps are the snapshots that are being written: one at most.
+type snaps struct {
+	sync.WaitGroup
+	being atomic.Bool
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.

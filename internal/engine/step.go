@@ -94,7 +94,7 @@ func (e *Engine) doStep(w *work) error {
 		clear(e.cursors)
 	}
 	e.sinceSnapshot += int64(len(w.delta))
-	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
+	if e.snapshotDue(w.step.tick) && e.snaps.being.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
 		w.snapshot = e.takeSnapshot()
 	}
