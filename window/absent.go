@@ -69,8 +69,8 @@ func (m *Machine) triesWeak(i int) bool {
 }
 
 // tryAbsent says whether those who wrote what x is of have no order at l, and reports it. If they
-// have one, the writers of what they read are tried beside them, and then those who wrote other keys
-// in which they found nothing.
+// have one, the writers of what they read are tried beside them. Then those follow who wrote other
+// keys in which they found nothing.
 func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	txns := []uint32{x.reader}
 	m.infer.EachUser(m.infer.KeyOfVersion(x.version), func(n uint32) {
@@ -138,8 +138,8 @@ func (m *Machine) readFrom(x absentRead, txns []uint32) []uint32 {
 	return all
 }
 
-// hasNoOrderAbout says whether txns have no order at l, where nobody else wrote the keys, of which the
-// first is x's, and reports it.
+// hasNoOrderAbout says whether txns have no order at l, and reports it. Nobody else wrote the keys, and
+// x is of the first one.
 func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32, keys []string) bool {
 	m.byArrival(txns[1:])
 	f := &openFinding{level: l, versions: []uint32{x.version}}
