@@ -25,7 +25,7 @@ type Group struct {
 	// CAFile has the authorities that sign the certificates of members' pages; "": the system's own. ServerName is the
 	// name in the certificates; "": the address.
 	CAFile, ServerName string
-	// CertFile and KeyFile are what a member shows to others whose pages ask for a certificate.
+	// CertFile and KeyFile hold the certificate of a member for others whose pages ask for one.
 	CertFile, KeyFile string
 }
 
