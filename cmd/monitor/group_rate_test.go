@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // TestGroupRate compares a group with one monitor, for make bench-group: how fast they read what a broker holds, with how much CPU,
@@ -48,7 +50,7 @@ func measureThroughput(t *testing.T, each int) {
 	for range 2 {
 		for _, form := range forms {
 			r := newGroupRun(t, nil, open, form.state)
-			r.flags = soon
+			r.flags, r.lease = soon, config.DefaultLease
 			began := time.Now()
 			for i, member := range form.members {
 				if form.state == "" && len(form.members) > 1 {
