@@ -82,7 +82,7 @@ internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
-internal/testrun      : store
+internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
 internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
@@ -105,6 +105,7 @@ internal/saturation   : internal/flat
 internal/solve        :
 store                 :
 internal/trial        : event
+internal/volume       :
 window                : docs event finding incremental internal/infer internal/flat internal/invariants internal/pattern internal/verify internal/isolation internal/linear internal/saturation internal/solve internal/trial
 `
 
@@ -127,7 +128,7 @@ github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
-github.com/klauspost/compress           : internal/web
+github.com/klauspost/compress           : ingest/tail/lines internal/web
 github.com/minio/minio-go/v7           : internal/group/store/s3
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/group/store/nats internal/testnats probe/publisher

@@ -24,6 +24,7 @@ import (
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/volume"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/store"
@@ -196,7 +197,7 @@ func (a *App) freeSpace() (int64, error) {
 	if a.options.Free != nil {
 		return a.options.Free()
 	}
-	return store.Free(a.config.Data)
+	return volume.Free(a.config.Data)
 }
 
 func (a *App) openStore(ctx context.Context) error {
@@ -271,7 +272,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.OpenContext(ctx, a.store, engine.Options{
 		Configure:  a.machineOf(a.current.Load()),
-		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state,
+		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state, TapeBytes: a.budget.tape,
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,

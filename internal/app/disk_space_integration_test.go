@@ -16,6 +16,7 @@ import (
 
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/volume"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -126,7 +127,7 @@ func fill(t *testing.T, path string, leave config.Size) {
 	defer f.Close()
 	block := make([]byte, config.MiB)
 	for {
-		free, err := store.Free(filepath.Dir(path))
+		free, err := volume.Free(filepath.Dir(path))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,6 +68,9 @@ func (e *Engine) doStep(w *work) error {
 		if err != nil {
 			return fmt.Errorf("source %s: %w", x.name, err)
 		}
+		if x.machine.Config().Hide == "" { // a source that hides values has them in no finding
+			eff.raws = e.tape.raws(x.name, x.effects.Findings)
+		}
 		w.effects = append(w.effects, eff)
 		for i := range x.effects.Repeats {
 			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
@@ -91,7 +94,7 @@ func (e *Engine) doStep(w *work) error {
 		clear(e.cursors)
 	}
 	e.sinceSnapshot += int64(len(w.delta))
-	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
+	if e.snapshotDue(w.step.tick) && e.snaps.being.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
 		w.snapshot = e.takeSnapshot()
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lostState stands in the place of a state that is missing, until the owner begins without it. A release that does not know
+// lostState stands in the place of a state that is missing, until the owner writes one with the gap. A release that does not know
 // it takes it for a damaged state.
 var lostState = []byte("the state is missing")
 
@@ -52,7 +52,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 		h.version = r.Value.Version
 		h.missing = h.missing && record.term == h.term // of an earlier term: a read before that lacked it was old
 		if bytes.Equal(record.data, lostState) {
-			h.missing = true // an owner has met this, and ended before its first write
+			h.missing = true // an owner before met that, and ended first
 		}
 	}
 	if record.term == h.term { // only this member writes under this term: it is one of its own writes

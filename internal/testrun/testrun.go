@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/internal/volume"
 )
 
 // Setting is the environment variable that says how many random cases each test looks at: a number, or
@@ -76,7 +76,7 @@ func Run(run func() int) int {
 	if os.Getenv("TMPDIR") != "" {
 		return run()
 	}
-	free, err := store.Free(memory)
+	free, err := volume.Free(memory)
 	if err != nil || free < needed {
 		return run()
 	}
