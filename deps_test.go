@@ -128,7 +128,7 @@ github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
-github.com/klauspost/compress           : internal/web
+github.com/klauspost/compress           : ingest/tail/lines internal/web
 github.com/minio/minio-go/v7           : internal/group/store/s3
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/group/store/nats internal/testnats probe/publisher

@@ -290,8 +290,11 @@ func (d *Decoder) bad(b *Batch, pos Position, rec []byte) {
 	if d.op >= 0 {
 		reason = fmt.Sprintf("byte %d, ops[%d]: %s", d.errAt, d.op, d.errWhat)
 	}
-	if bytes.HasPrefix(rec, []byte{0x1f, 0x8b}) {
+	switch {
+	case bytes.HasPrefix(rec, []byte{0x1f, 0x8b}):
 		reason = "gzip: unpack it first"
+	case bytes.HasPrefix(rec, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		reason = "zstd: unpack it first"
 	}
 	b.AddBad(pos, rec, reason)
 }

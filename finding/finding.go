@@ -66,6 +66,7 @@ type Finding struct {
 	DetectedAt    string            `json:"detected_at,omitempty"` // when this revision left, or began to wait
 	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
 	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
+	Raw           []Raw             `json:"raw,omitempty"`         // records as they came in: set where one finding is asked for, and not sent to sinks
 	Ends
 	Hidden  bool   `json:"hidden,omitempty"`   // hashes stand in place of values in its texts and edges
 	Cut     bool   `json:"cut,omitempty"`      // there are more transactions or edges than it names

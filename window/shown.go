@@ -16,7 +16,6 @@ import (
 type lacked struct {
 	ID, Key  string
 	Elements []string `json:",omitempty"`
-	Cleared  bool     `json:",omitempty"` // see infer.Outlived
 }
 
 // maxUnshown bounds how many findings wait to be shown. The others are uncertain at once.
@@ -37,7 +36,7 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
 	if o.isShown(f, all) {
-		f.mayLack = all // a later record may show that the list had been cleared: see lacked
+		f.mayLack = all // a later record may show that an element was appended again
 		return
 	}
 	f.restOnDeletes()
@@ -111,7 +110,7 @@ func (o *core) isShown(f *openFinding, all []lacked) bool {
 		x := &all[i]
 		n := o.infer.WithID(x.ID, f.Finding.Epoch)
 		if n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
-			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e, &x.Cleared)
+			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e)
 		}) {
 			return false
 		}
@@ -130,7 +129,7 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 		if !m.deletesMayBeMissing() || m.isShown(f, f.mayLack) {
 			return false
 		}
-		f.restOnDeletes() // a record that came since shows that the list was cleared
+		f.restOnDeletes() // a record that came since shows that an element was appended again
 		f.lacked, f.mayLack, w.Unshown, w.Finding.RestsOn = f.mayLack, nil, true, f.Finding.RestsOn
 	}
 	if m.isShown(f, f.lacked) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
 	"testing/synctest"
 	"time"
 
@@ -70,22 +72,34 @@ func TestLines(t *testing.T) {
 // What is packed is unpacked, with the line numbers of its content. What is cut off is an
 // error behind all that came before.
 func TestPackedInput(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	fmt.Fprint(z, lines.Mark+"a\n\nb\n"+strings.Repeat("c\n", 100_000))
-	if err := z.Close(); err != nil {
+	zst, err := zstd.NewWriter(nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for how, r := range map[string]io.Reader{
-		"at once": bytes.NewReader(packed.Bytes()), "byte-wise": iotest.OneByteReader(bytes.NewReader(packed.Bytes())),
+	for by, pack := range map[string]func(to io.Writer) io.WriteCloser{
+		"gzip": func(to io.Writer) io.WriteCloser { return gzip.NewWriter(to) },
+		"zstd": func(to io.Writer) io.WriteCloser { zst.Reset(to); return zst },
 	} {
-		got, last, err := collect(t, &Source{Input: r})
-		if err != nil || len(got) != 100_002 || got[0] != "1:a" || got[1] != "3:b" || !last.EOF {
-			t.Errorf("%s: %d lines, the first %.30q, error %v, last chunk %+v", how, len(got), got, err, last)
+		var packed bytes.Buffer
+		z := pack(&packed)
+		fmt.Fprint(z, lines.Mark+"a\n\nb\n"+strings.Repeat("c\n", 100_000))
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for how, r := range map[string]io.Reader{
+			"at once": bytes.NewReader(packed.Bytes()), "byte-wise": iotest.OneByteReader(bytes.NewReader(packed.Bytes())),
+		} {
+			got, last, err := collect(t, &Source{Input: r})
+			if err != nil || len(got) != 100_002 || got[0] != "1:a" || got[1] != "3:b" || !last.EOF {
+				t.Errorf("%s %s: %d lines, the first %.30q, error %v, last chunk %+v", by, how, len(got), got, err, last)
+			}
+		}
+		if _, last, err := collect(t, &Source{Input: bytes.NewReader(packed.Bytes()[:packed.Len()-6])}); !errors.Is(err, io.ErrUnexpectedEOF) || last.EOF {
+			t.Errorf("%s cut off: %v, last chunk %+v", by, err, last)
 		}
 	}
-	if _, last, err := collect(t, &Source{Input: bytes.NewReader(packed.Bytes()[:packed.Len()-6])}); !errors.Is(err, io.ErrUnexpectedEOF) || last.EOF {
-		t.Errorf("cut off: %v, last chunk %+v", err, last)
+	if _, _, err := collect(t, &Source{Input: strings.NewReader("\x28\xb5\x2f\xfdnot zstd")}); err == nil {
+		t.Error("no zstd: no error")
 	}
 	if _, _, err := collect(t, &Source{Input: strings.NewReader("\x1f\x8bnot gzip")}); !errors.Is(err, gzip.ErrHeader) {
 		t.Errorf("no gzip: %v", err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
 // errMoving means that files were renamed all the while that they were looked for. Look
@@ -72,7 +74,7 @@ func (o *Options) list(path string) (found []sibling, whole bool, err error) {
 		if name != base && !isRotated(base, name) {
 			continue
 		}
-		if from, compressed := strings.CutSuffix(name, ".gz"); compressed && name != base && contains(entries, from) {
+		if from, compressed := lines.CutPacked(name); compressed && name != base && contains(entries, from) {
 			continue
 		}
 		p := filepath.Join(dir, name)

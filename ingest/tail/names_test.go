@@ -21,6 +21,7 @@ func TestIsRotated(t *testing.T) {
 		{"app.log", "app.log.2026-11-20T10:00:00.5Z", true},
 		{"app.log", "app.log.old", true},
 		{"app.log", "app.log.gz", true},
+		{"app.log", "app.log.1.zst", true},
 		{"app.log", "app-2026-11-20T10-00-00.000.log", true},
 		{"app.log", "app-2026-11-20T10-00-00.000.log.gz", true},
 		{"app.log", "app.1.log", true},

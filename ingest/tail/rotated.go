@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
 // isRotated reports whether rotation makes name of base. It is base with a number, a date or
 // "old" behind it (app.log.1, app.log-20261120, app.log.old). Or it has a date before its
-// extension (app-2026-11-20T10-00-00.log). Each may also have .gz.
+// extension (app-2026-11-20T10-00-00.log). Each may also have .gz or .zst.
 func isRotated(base, name string) bool {
-	name = strings.TrimSuffix(name, ".gz")
+	name, _ = lines.CutPacked(name)
 	if rest, ok := strings.CutPrefix(name, base); ok {
 		return rest == "" || rest == ".old" || isStamp(rest)
 	}

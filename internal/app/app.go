@@ -272,7 +272,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.OpenContext(ctx, a.store, engine.Options{
 		Configure:  a.machineOf(a.current.Load()),
-		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state,
+		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state, TapeBytes: a.budget.tape,
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,

@@ -12,6 +12,7 @@ type budget struct {
 	open     int64 // open transactions, whose operations have not all come
 	state    int64 // of all machines
 	catalog  int64 // index of stored findings
+	tape     int64 // messages as they came in, for findings that follow
 	elems    int   // elements of the arrays of one record
 }
 
@@ -24,7 +25,7 @@ const binary = 34 * mib
 //
 //	binary 34, mapped files 64 (512)
 //	heap 382: state 128; garbage behind it a quarter; tables of the store 16 each, four of them, and as much to write one out;
-//	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512); index of findings 16 (64)
+//	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512); index of findings 16 (64); messages as they came 8 (16)
 func divide(memory int64) budget {
 	if memory <= 0 {
 		return budget{}
@@ -35,6 +36,7 @@ func divide(memory int64) budget {
 		ahead:    min(max(memory/32, 2*mib), 64*mib),
 		steps:    min(memory*3/32, 256*mib),
 		open:     min(memory/16, 512*mib),
+		tape:     min(max(memory/64, mib), 16*mib),
 		catalog:  min(memory/32, catalog.MaxBytes),
 	}
 	b.elems = int(memory / 8 / 24)

@@ -40,6 +40,18 @@ func TestShowValues(t *testing.T) {
 			t.Errorf("nothing stands in place of the values: %s", d.JSON)
 		}
 	}
+	// The record as it came in is evidence, where values are shown.
+	for source, want := range map[string]bool{"open": true, "secret": false} {
+		for _, path := range []string{"/api/v1/findings/" + ids[source], "/findings/" + ids[source], "/findings/" + ids[source] + ".html"} {
+			text := strings.ReplaceAll(strings.ReplaceAll(get(t, a, path), "&#34;", `"`), `\"`, `"`)
+			if got := strings.Contains(text, of(source, skewOne)); got != want {
+				t.Errorf("%s has the record as it came in: %v", path, got)
+			}
+			if says := strings.Contains(text, "What came in holds values, which are hidden here."); !strings.HasPrefix(path, "/api") && says == want {
+				t.Errorf("%s says that records are hidden: %v", path, says)
+			}
+		}
+	}
 	for _, path := range []string{"/", "/findings/", "/api/v1/findings/", "/api/v1/findings", "/findings"} {
 		for source, id := range ids {
 			at := path + "?source=" + source
@@ -70,7 +82,7 @@ func TestShowValues(t *testing.T) {
 	if err := a.Reload(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	if body := get(t, a, "/api/v1/findings/"+ids["open"]); strings.Contains(body, "private") || !strings.Contains(body, "values are hidden") {
+	if body := get(t, a, "/api/v1/findings/"+ids["open"]); strings.Contains(body, "private") || strings.Contains(body, `"raw":`) || !strings.Contains(body, "values are hidden") {
 		t.Errorf("what was found before tells values: %s", body)
 	}
 }

@@ -41,7 +41,7 @@ type memoryPart struct {
 // memoryParts divides the resident memory. The counted parts come first, then those that samples of the heap tell. The
 // last two are measured: files, and what the Go runtime takes beyond the parts: garbage, room to grow, and whatever is small.
 func (c *collector) memoryParts(s *engine.Status) []memoryPart {
-	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}, {"catalog", 0}}
+	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}, {"catalog", 0}, {"tape", s.Memory.Tape}}
 	for i := range s.Sources {
 		parts[0].bytes += s.Sources[i].Memory
 	}

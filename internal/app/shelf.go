@@ -355,6 +355,9 @@ func (s *shelf) older(q *catalog.Query, before uint64) (orders []uint64, rest ui
 // Get implements [web.Findings].
 func (s *shelf) Get(id string) (f finding.Finding, ok bool, err error) {
 	if f, ok, err = s.reader.Get(id); ok {
+		if f.Raw, err = s.reader.Raw(id); err != nil {
+			return f, ok, err
+		}
 		s.hiding.finding(&f)
 	}
 	return f, ok, err

@@ -12,6 +12,13 @@ import (
 // time out and the watermark moves.
 const tickEvery = time.Second
 
+// Without a record for calmAfter, steps are rarer: each costs the same, and nobody waits for them.
+const (
+	calmAfter  = time.Minute
+	calmEvery  = 2 * time.Second // less than a machine waits for news of a partition that is at its end
+	calmIsLate = calmEvery + 500*time.Millisecond
+)
+
 // paceBelow is how many records a step should have, so that what a step costs by itself, some
 // 0.3 ms, is a small part of it.
 const paceBelow = 256
@@ -35,6 +42,9 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 	flush := func() {
 		timer.Stop()
 		w.step.tick = e.opt.Now() // not before any of it was received
+		if e.busy == 0 || !w.bare() {
+			e.busy = w.step.tick
+		}
 		e.expect(w)
 		e.confirm(w)
 		w.step.batch.Pack()
@@ -121,7 +131,8 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		case <-timer.C:
 			flush()
 		case <-ticker.C:
-			if !w.urgent && e.opt.Now() != 0 && time.Since(last) > tickEvery*9/10 {
+			now := e.opt.Now()
+			if since := time.Since(last); !w.urgent && now != 0 && since > tickEvery*9/10 && (!e.calm(now) || since > calmIsLate) {
 				flush()
 			}
 		}
@@ -169,10 +180,16 @@ func (w *work) shrink() {
 func (w *work) empty() bool { return w.idle() && len(w.cursors) == 0 }
 
 // idle says that nothing is in the step except cursors.
-func (w *work) idle() bool {
+func (w *work) idle() bool { return w.bare() && len(w.step.stands) == 0 }
+
+// bare says that the step has no more than news of readers.
+func (w *work) bare() bool {
 	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.batch.Marks) == 0 && len(w.step.gaps) == 0 &&
-		len(w.step.stands) == 0 && len(w.step.batch.Bad) == 0 && len(w.dead) == 0
+		len(w.step.batch.Bad) == 0 && len(w.dead) == 0
 }
+
+// calm says whether no record has come for a while.
+func (e *Engine) calm(now int64) bool { return e.busy != 0 && now-e.busy > int64(calmAfter) }
 
 // maxCursors are those that one commit holds: with paths of 4 KiB 1.1 MB, less than the half
 // of a transaction that is theirs and the head's.

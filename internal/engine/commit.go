@@ -37,7 +37,7 @@ func (e *Engine) commit(w *work) error {
 		e.snaps.Add(1)
 		go func() {
 			defer e.snaps.Done()
-			defer e.snapped.Store(false)
+			defer e.snaps.being.Store(false)
 			if err := e.writeSnapshot(snap, step); err != nil {
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}
@@ -171,6 +171,9 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 	if err := e.dropFallen(x, orders, sizes, h, out); err != nil {
 		return err
 	}
+	if err := e.putRaws(x, h, out); err != nil {
+		return err
+	}
 	for _, p := range x.panes {
 		if err := out.early(spacePane, p.key, p.value); err != nil {
 			return err
@@ -199,6 +202,9 @@ func (e *Engine) dropFallen(x *effect, orders map[string][]byte, sizes map[strin
 			size = int64(len(value))
 		}
 		h.FindingBytes = max(0, h.FindingBytes-size)
+		if err := e.dropRaw([]byte(id), h, out.earlyEntry); err != nil {
+			return err
+		}
 		for _, entry := range []store.Entry{{Space: spaceFinding, Key: []byte(id), Delete: true}, {Space: spaceOrder, Key: order, Delete: true}} {
 			if err := out.earlyEntry(entry); err != nil {
 				return err

@@ -85,6 +85,8 @@ type Options struct {
 	MaxElems   int
 	// OpenBytes is the memory of open transactions. Beyond it the oldest are given up. 0: the assembler's own bound.
 	OpenBytes int64
+	// TapeBytes of messages are kept as they came in, for the findings that follow. 0: 16 MiB.
+	TapeBytes int64
 	// State is the memory of all machines together, bytes; 0: any amount.
 	State int64
 	// Faults is the folder for files that reproduce faults of the program. "": none are written.
@@ -109,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 64 << 20
+	}
+	if o.TapeBytes == 0 {
+		o.TapeBytes = 16 << 20
 	}
 	if o.Outbox == 0 {
 		o.Outbox = defaultOutbox
@@ -168,11 +173,13 @@ type Engine struct {
 
 	// Owned by the collecting goroutine.
 	decoder    event.Decoder
+	tape       tape // the step goroutine reads it
 	partitions map[string]*partition
 	awaited    []string // partitions of earlier lives that were not heard of in this one
 	opened     int64    // tick from which they are waited for
 	missed     []Waiting
 	looked     int64 // tick at which missed was made
+	busy       int64 // tick of the latest step with records
 
 	resolving chan *resolving
 	losing    chan faultEntry // see Lose
@@ -183,11 +190,16 @@ type Engine struct {
 	bytes   atomic.Int64
 	failed  atomic.Bool // a step could not be made or committed, and nothing after it is
 	torn    atomic.Bool // the machines are in the middle of a step that failed
-	snaps   sync.WaitGroup
-	snapped atomic.Bool // a snapshot is being written
+	snaps   snaps
 
 	inFlight atomic.Int64 // bytes of steps that are decoded and not committed
 	stages   stages
+}
+
+// snaps are the snapshots that are being written: one at most.
+type snaps struct {
+	sync.WaitGroup
+	being atomic.Bool
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.
@@ -199,6 +211,7 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), losing: make(chan faultEntry), asking: make(chan struct{}, 1)}
 	e.log, e.assembler.MaxBytes = e.opt.Logger, int(e.opt.OpenBytes)
+	e.tape.most = int(e.opt.TapeBytes / tapeParts)
 	e.decoder = e.newDecoder("")
 	e.sources = newSources(e.opt.Hook)
 	if err := e.recover(ctx); err != nil {
@@ -267,6 +280,7 @@ type effect struct {
 	findings []json.RawMessage
 	ids      []string
 	outbox   []bool
+	raws     [][]byte // records of findings as they came in; nil: none are left
 	fallen   []string // findings that were stored as waiting and are none
 	panes    []pane
 }

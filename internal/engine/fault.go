@@ -186,6 +186,7 @@ func readGap(r *deltaReader) window.Gap {
 // decoder panics, its message is a dead letter.
 func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken int) {
 	b := &w.step.batch
+	txns, parts := len(b.Txns), len(b.Parts)
 	for taken < len(messages) && !w.full(e.opt.StepBytes) {
 		var f *fault
 		if taken, f = decodeUntil(b, part, messages, taken, func() bool { return w.full(e.opt.StepBytes) }, e.decoder.DecodeMessage); f != nil {
@@ -194,6 +195,7 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 				"fault", f.text, "stack", string(f.stack))
 		}
 	}
+	e.tape.add(b.Partitions[part], e.decoder.Source, messages[:taken], b.Txns[txns:], piecesOf(b, b.Parts[parts:]))
 	for i := range messages[:taken] {
 		e.bytes.Add(int64(len(messages[i].Value)))
 	}

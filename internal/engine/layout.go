@@ -21,6 +21,7 @@ const (
 	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
 	spaceMark     store.Space = 'g' // group of findings -> what people said of it, JSON; retention keeps it
 	spaceIncident store.Space = 'e' // time, number (8+2 bytes) -> what happened to the monitor, JSON
+	spaceRaw      store.Space = 'r' // id of a finding -> its records as they came in, JSON
 	deltaPart                 = 512 << 10
 )
 

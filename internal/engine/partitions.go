@@ -32,6 +32,13 @@ const (
 	confirmFresh = int64(25 * time.Millisecond)
 )
 
+func (e *Engine) confirmAfter(now int64) int64 {
+	if e.calm(now) {
+		return int64(calmEvery) - confirmAfter/9 // readers are not exact
+	}
+	return confirmAfter
+}
+
 // confirm tells of the partitions that were at their ends just now, and made no step for that. The end of one may lie
 // behind records that do not fit the step any more.
 func (e *Engine) confirm(w *work) {
@@ -75,7 +82,7 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 		return window.Left
 	case c.CaughtUp:
 		p.problem = ""
-		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < confirmAfter {
+		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < e.confirmAfter(p.heard) {
 			p.atEnd = before
 			w.confirmed = append(w.confirmed, c.Partition)
 			return window.NoNews

@@ -31,7 +31,7 @@ type restored struct {
 
 // settled waits until all steps that were made are committed, and no snapshot is being written.
 func (e *Engine) settled() error {
-	for e.committed.Load() < e.step || e.snapped.Load() {
+	for e.committed.Load() < e.step || e.snaps.being.Load() {
 		if e.failed.Load() {
 			return errors.New("the steps before could not be committed")
 		}

@@ -77,6 +77,18 @@ func (r Reader) Get(id string) (f finding.Finding, ok bool, err error) {
 	return f, true, nil
 }
 
+// Raw are the records of a finding as they came in, those that are kept.
+func (r Reader) Raw(id string) (list []finding.Raw, err error) {
+	value, err := r.Store.Get(spaceRaw, []byte(id))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(value, &list); err != nil {
+		return nil, fmt.Errorf("records of finding %s: %w", id, err)
+	}
+	return list, nil
+}
+
 // Stored is the finding with this id as it is stored, JSON, and its order.
 func (r Reader) Stored(id string) (order uint64, text []byte, ok bool, err error) {
 	value, err := r.Store.Get(spaceFinding, []byte(id))

@@ -84,6 +84,9 @@ func (e *Engine) retainFindings(h *head, tick int64, written func(string) bool, 
 		}
 		put(store.Entry{Space: spaceOrder, Key: append([]byte(nil), order...), Delete: true})
 		put(store.Entry{Space: spaceFinding, Key: append([]byte(nil), id...), Delete: true})
+		if err := e.dropRaw(id, h, func(x store.Entry) error { put(x); return nil }); err != nil {
+			return err
+		}
 		h.Forgotten = order64(order)
 		h.FindingBytes = max(0, h.FindingBytes-int64(len(value)))
 		h.Removed.Findings++
@@ -117,6 +120,9 @@ func (e *Engine) retainEvidence(h *head, tick int64, written func(string) bool, 
 			return errStop
 		}
 		h.Bare = order64(order)
+		if err := e.dropRaw(id, h, func(x store.Entry) error { put(x); return nil }); err != nil {
+			return err
+		}
 		if len(f.History) == 0 {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -96,6 +97,10 @@ func TestEvidenceIsRemovedByAge(t *testing.T) {
 				if first, last, ok := f.EndedBetween(); !ok || last < first || f.NoEvidence != (len(f.Ended) == 2) {
 					t.Errorf("%v: its transactions ended from %d to %d, %q", age, first, last, f.Ended)
 				}
+				raw, err := engine.Reader{Store: s.store}.Raw(f.ID)
+				if err != nil || f.NoEvidence != (len(raw) == 0) {
+					t.Errorf("%v: without evidence %v, and %d records as they came, %v", age, f.NoEvidence, len(raw), err)
+				}
 				if f.NoEvidence {
 					bare--
 				} else {
@@ -107,7 +112,8 @@ func TestEvidenceIsRemovedByAge(t *testing.T) {
 				t.Errorf("%v: %d more without records wanted, %d with, %v", age, bare, whole, err)
 			}
 			var bytes int64
-			if err := s.store.Scan('f', nil, nil, func(_, value []byte) error { bytes += int64(len(value)); return nil }); err != nil || bytes != s.engine.Status().Kept.FindingBytes {
+			add := func(_, value []byte) error { bytes += int64(len(value)); return nil }
+			if err := errors.Join(s.store.Scan('f', nil, nil, add), s.store.Scan('r', nil, nil, add)); err != nil || bytes != s.engine.Status().Kept.FindingBytes {
 				t.Errorf("%v: %d bytes are there, %d are known, %v", age, bytes, s.engine.Status().Kept.FindingBytes, err)
 			}
 		}

@@ -68,6 +68,9 @@ func (e *Engine) doStep(w *work) error {
 		if err != nil {
 			return fmt.Errorf("source %s: %w", x.name, err)
 		}
+		if x.machine.Config().Hide == "" { // a source that hides values has them in no finding
+			eff.raws = e.tape.raws(x.name, x.effects.Findings)
+		}
 		w.effects = append(w.effects, eff)
 		for i := range x.effects.Repeats {
 			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
@@ -80,6 +83,9 @@ func (e *Engine) doStep(w *work) error {
 	e.pend(w.puts)
 	e.records.Add(int64(len(b.Txns)))
 	for p, c := range w.cursors {
+		if before, ok := e.cursors[p]; ok && before == c {
+			delete(w.cursors, p) // it is stored, or in a step before
+		}
 		e.cursors[p] = c
 	}
 	if w.step.end { // there is nothing to go on reading
@@ -88,7 +94,7 @@ func (e *Engine) doStep(w *work) error {
 		clear(e.cursors)
 	}
 	e.sinceSnapshot += int64(len(w.delta))
-	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
+	if e.snapshotDue(w.step.tick) && e.snaps.being.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
 		w.snapshot = e.takeSnapshot()
 	}

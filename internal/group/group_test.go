@@ -223,6 +223,28 @@ func TestStateIsMissing(t *testing.T) {
 	}
 }
 
+// An owner that ends before it has written that the state is missing leaves a successor that knows.
+func TestStateIsStillMissing(t *testing.T) {
+	for _, dying := range []int{1, 2} {
+		w := quiet(t, 4, 1)
+		key := statePrefix + w.unitNames[0]
+		have := w.store.entries[key]
+		w.store.do(w.now, Request{Op: Delete, Key: key, Version: have.Version}, 0)
+		delete(w.store.before, key)
+		for _, p := range w.processes {
+			p.dead = len(p.workers) > 0
+		}
+		w.dying = dying
+		w.runUntil(w.now + 9*w.lease)
+		if w.dying > 0 || !strings.Contains(w.bad, "as missing") {
+			t.Errorf("after %d such owners nobody says that the state is missing: %q, %d", dying, w.bad, w.dying)
+		}
+		if data, err := StateOf(Value{Data: stateRecord{data: lostState}.append(nil)}); err != nil || data != nil {
+			t.Errorf("a missing state has %q (%v)", data, err)
+		}
+	}
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)

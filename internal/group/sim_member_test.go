@@ -147,6 +147,11 @@ func (p *process) heed(e Event) {
 		if other := w.owners[who]; other != nil {
 			w.violated("%s and %s both own %s in term %d", other.id, p.id, e.Unit, e.Term)
 		}
+		if e.Missing && w.dying > 0 { // before it can write anything
+			w.dying--
+			p.dead = true
+			return
+		}
 		if e.Missing { // the store loses nothing
 			w.violated("%s takes the state of %s as missing", p.id, e.Unit)
 		}

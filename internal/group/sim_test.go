@@ -40,6 +40,7 @@ type world struct {
 	moves     int
 	twice     int
 	bad       string // the first violation
+	dying     int    // processes die that meet a missing state, so many
 }
 
 func newWorld(seed uint64, size simSize, p planted) *world {

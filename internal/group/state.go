@@ -1,9 +1,14 @@
 package group
 
 import (
+	"bytes"
 	"errors"
 	"time"
 )
+
+// lostState stands in the place of a state that is missing, until the owner writes one with the gap. A release that does not know
+// it takes it for a damaged state.
+var lostState = []byte("the state is missing")
 
 // readState begins or goes on with what is to be done about a unit's state: it is read before it is written.
 func (m *Member) readState(i int32) {
@@ -46,6 +51,9 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	default:
 		h.version = r.Value.Version
 		h.missing = h.missing && record.term == h.term // of an earlier term: a read before that lacked it was old
+		if bytes.Equal(record.data, lostState) {
+			h.missing = true // an owner before met that, and ended first
+		}
 	}
 	if record.term == h.term { // only this member writes under this term: it is one of its own writes
 		m.wrote(p.index, record)
@@ -64,6 +72,9 @@ func (m *Member) writeState(i int32) {
 		return
 	case !h.ready:
 		next = stateRecord{h.term, h.number + 1, h.through, h.data}
+		if h.missing {
+			next.data = lostState
+		}
 	case h.want != nil:
 		next = *h.want
 	default:
@@ -103,6 +114,9 @@ func (m *Member) wrote(i int32, record stateRecord) {
 	h.number, h.through, h.data = record.number, record.through, record.data
 	if !h.ready {
 		h.ready, m.changed = true, true
+		if h.missing {
+			h.data = nil
+		}
 		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through, Missing: h.missing})
 		return
 	}

@@ -67,8 +67,11 @@ func OwnerOf(v Value) (life string, term uint64, err error) {
 	return r.owner, r.term, err
 }
 
-// StateOf reads the state of a unit: what Commit was given.
+// StateOf reads the state of a unit: what Commit was given. nil: nothing yet, or it is missing.
 func StateOf(v Value) ([]byte, error) {
 	r, err := readState(v.Data)
+	if bytes.Equal(r.data, lostState) {
+		r.data = nil
+	}
 	return bytes.Clone(r.data), err
 }

@@ -7,8 +7,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
+
+	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
 const (
@@ -130,10 +131,11 @@ func (w *Whole) answer(name string, beside bool) *Answer {
 // looked at, may hold any.
 func sizeOf(name string) int64 {
 	info, err := os.Stat(name)
+	_, packed := lines.CutPacked(name)
 	switch {
 	case name == "-" || err != nil:
 		return math.MaxInt64 / 2
-	case strings.HasSuffix(name, ".gz"):
+	case packed:
 		return unpackedShare * info.Size()
 	case !info.IsDir():
 		return info.Size()

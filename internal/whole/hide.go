@@ -23,6 +23,7 @@ func HideFinding(key string, f *finding.Finding) {
 	if !f.Hidden && mayTell(f) {
 		isolation.Withhold(f) // it was found while values were shown, or by a replay
 	}
+	f.Raw = nil // it is nothing but values
 	var d event.Decoder
 	var b event.Batch
 	var history []json.RawMessage

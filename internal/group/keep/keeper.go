@@ -28,9 +28,8 @@ type sizes struct {
 var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20}
 
 const (
-	writeAge    = time.Minute // what nobody waits for is written then
-	retryPause  = 200 * time.Millisecond
-	requestMost = time.Minute // of one object
+	writeAge   = time.Minute // what nobody waits for is written then
+	retryPause = 200 * time.Millisecond
 )
 
 // Options of a keeper.
@@ -420,9 +419,7 @@ func (k *Keeper) cut(r *record) error {
 		if k.basing != nil && r.Tail < k.baseLog && k.baseLog < r.Tail+n {
 			n = k.baseLog - r.Tail
 		}
-		ctx, cancel := context.WithTimeout(k.ctx, requestMost)
-		m, err := store.Save(ctx, k.o.Objects, k.object(), bytes.NewReader(r.tail[:n]))
-		cancel()
+		m, err := store.Save(k.ctx, k.o.Objects, k.object(), bytes.NewReader(r.tail[:n]))
 		if err != nil {
 			return err
 		}
@@ -503,7 +500,7 @@ func (k *Keeper) took(b based) {
 
 // clean removes the unit's objects that its state does not name. Members before have left them.
 func (k *Keeper) clean() {
-	ctx, cancel := context.WithTimeout(k.ctx, requestMost)
+	ctx, cancel := store.Within(k.ctx, 0)
 	defer cancel()
 	names, err := k.o.Objects.ListObjects(ctx, k.o.Unit)
 	if err != nil {
@@ -521,7 +518,7 @@ func (k *Keeper) clean() {
 // remove removes objects that nothing names any more.
 func (k *Keeper) remove() {
 	for len(k.unused) > 0 && k.ctx.Err() == nil {
-		ctx, cancel := context.WithTimeout(k.ctx, requestMost)
+		ctx, cancel := store.Within(k.ctx, 0)
 		err := k.o.Objects.DeleteObject(ctx, k.unused[0])
 		cancel()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // ErrDamaged marks a snapshot whose objects are missing or are not as they were written.
@@ -29,6 +30,17 @@ type Piece struct {
 	SHA256 string `json:"sha256"`
 }
 
+const (
+	answerWait  = 10 * time.Second
+	slowestRate = 512 << 10 // bytes a second
+)
+
+// Within bounds one request about so many bytes: 10 s, and a second for each 512 KiB. A server that is cut off never
+// answers, and findings wait meanwhile.
+func Within(ctx context.Context, bytes int) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, answerWait+time.Duration(bytes)*(time.Second/slowestRate))
+}
+
 // Save writes all of r in objects of at most ObjectSize. Their names begin with name, which no other snapshot may
 // have. After an error some of them may be there: [Drop] removes them by the name.
 func Save(ctx context.Context, o Objects, name string, r io.Reader) (Manifest, error) {
@@ -39,7 +51,10 @@ func Save(ctx context.Context, o Objects, name string, r io.Reader) (Manifest, e
 		if n > 0 {
 			sum := sha256.Sum256(buffer[:n])
 			p := Piece{Name: fmt.Sprintf("%s-%05d", name, len(m.Objects)), Bytes: n, SHA256: hex.EncodeToString(sum[:])}
-			if err := o.PutObject(ctx, p.Name, buffer[:n]); err != nil {
+			putting, cancel := Within(ctx, n)
+			err := o.PutObject(putting, p.Name, buffer[:n])
+			cancel()
+			if err != nil {
 				return m, fmt.Errorf("snapshot %s: %w", name, err)
 			}
 			m.Objects = append(m.Objects, p)
@@ -61,7 +76,9 @@ func Load(ctx context.Context, o Objects, m Manifest, w io.Writer) error {
 		return fmt.Errorf("snapshot %s: format %d is not known", m.Name, m.Format)
 	}
 	for _, p := range m.Objects {
-		data, err := o.GetObject(ctx, p.Name)
+		getting, cancel := Within(ctx, p.Bytes)
+		data, err := o.GetObject(getting, p.Name)
+		cancel()
 		if err != nil {
 			return fmt.Errorf("snapshot %s: %w", m.Name, err)
 		}

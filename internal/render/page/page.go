@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -270,10 +269,10 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 		full.Steps = append(full.Steps, stepOf(s, i))
 	}
 	for i := range s.Members {
-		full.Members = append(full.Members, o.memberOf(&s.Members[i]))
+		full.Members = append(full.Members, o.memberOf(&full.Finding, &s.Members[i]))
 	}
 	for i := range s.Beside {
-		full.Beside = append(full.Beside, o.memberOf(&s.Beside[i]))
+		full.Beside = append(full.Beside, o.memberOf(&full.Finding, &s.Beside[i]))
 	}
 	marks := f.During
 	if from, to, timed := s.Span(); timed && full.drawn() {
@@ -304,8 +303,8 @@ type End struct {
 	Op       string // "" where none shows it
 	Place    int    // in the record, from 1
 	Position string
-	Raw      string
-	Dropped  bool // retention has dropped the record
+	Record   *Record // nil: there is none
+	Dropped  bool    // retention has dropped the record
 }
 
 func stepOf(s *scene.Scene, i int) Step {
@@ -321,9 +320,9 @@ func stepOf(s *scene.Scene, i int) Step {
 			step.Sentence = from.Short + " and " + to.Short + " contradict each other"
 		}
 	}
-	step.Ends = append(step.Ends, endOf(from, a.FromOp))
+	step.Ends = append(step.Ends, endOf(s.Finding, from, a.FromOp))
 	if a.From != a.To || a.FromOp != a.ToOp {
-		step.Ends = append(step.Ends, endOf(to, a.ToOp))
+		step.Ends = append(step.Ends, endOf(s.Finding, to, a.ToOp))
 	}
 	for i := range step.Ends {
 		step.Ends[i].Dropped = s.Finding.NoEvidence
@@ -331,32 +330,12 @@ func stepOf(s *scene.Scene, i int) Step {
 	return step
 }
 
-func endOf(m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: m.Position, Raw: readable(m.Raw)}
+func endOf(f *finding.Finding, m *scene.Member, op int) End {
+	e := End{Short: m.Short, Position: m.Position, Record: recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
 	return e
-}
-
-var instants = regexp.MustCompile(`"(start|end)":(\d{1,19})\b`)
-
-// readable is a record with its times as people write them, to search the input for. The record has its times
-// before its operations. Both forms are the same record.
-func readable(raw []byte) string {
-	head, ops, found := strings.Cut(string(raw), `"ops":`)
-	head = instants.ReplaceAllStringFunc(head, func(s string) string {
-		name, digits, _ := strings.Cut(s, ":")
-		ns, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil {
-			return s
-		}
-		return name + `:"` + time.Unix(0, ns).UTC().Format(time.RFC3339Nano) + `"`
-	})
-	if found {
-		head += `"ops":`
-	}
-	return head + ops
 }
 
 // Member is a transaction of a finding's page.
@@ -368,11 +347,11 @@ type Member struct {
 	Took     string
 	TraceID  string
 	TraceURL string
-	RawText  string
+	Evidence *Record // nil: there is none
 }
 
-func (o *Options) memberOf(m *scene.Member) Member {
-	x := Member{Member: m, RawText: readable(m.Raw)}
+func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
+	x := Member{Member: m, Evidence: recordOf(f, m)}
 	r := m.Record
 	if r == nil {
 		return x

@@ -26,6 +26,14 @@ type Store struct {
 	records jetstream.KeyValue
 	objects jetstream.ObjectStore
 	close   func()
+	wait    time.Duration // answerWait, but in tests
+	chunk   int           // the most bytes of a message of an object
+}
+
+// chunkMost leaves room in a message for its headers.
+func chunkMost(js jetstream.JetStream) int {
+	const headers = 1 << 10
+	return max(int(min(js.Conn().MaxPayload(), 1<<20))-headers, 1<<10)
 }
 
 // Place is what a URL says, nats://HOST,HOST/BUCKET?replicas=N.
@@ -63,7 +71,7 @@ const answerWait = 2 * time.Second
 
 // Open opens a bucket, and makes it with so many replicas if it is not there; 0: it makes none. close ends the connection.
 func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas int, close func()) (*Store, error) {
-	s := &Store{close: close}
+	s := &Store{close: close, wait: answerWait, chunk: chunkMost(js)}
 	err := untilAnswered(ctx, func(ctx context.Context) (err error) {
 		s.records, err = js.KeyValue(ctx, bucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
@@ -209,46 +217,4 @@ func outcome(revision uint64, err error) (group.Version, error) {
 		return "", group.ErrConflict
 	}
 	return "", err
-}
-
-// PutObject implements the store.
-func (s *Store) PutObject(ctx context.Context, name string, data []byte) error {
-	_, err := s.objects.PutBytes(ctx, name, data)
-	return err
-}
-
-// GetObject implements the store.
-func (s *Store) GetObject(ctx context.Context, name string) ([]byte, error) {
-	data, err := s.objects.GetBytes(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, group.ErrNotFound
-	}
-	return data, err
-}
-
-// DeleteObject implements the store.
-func (s *Store) DeleteObject(ctx context.Context, name string) error {
-	err := s.objects.Delete(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	return err
-}
-
-// ListObjects implements the store.
-func (s *Store) ListObjects(ctx context.Context, prefix string) ([]string, error) {
-	all, err := s.objects.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, o := range all {
-		if strings.HasPrefix(o.Name, prefix) {
-			names = append(names, o.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -108,5 +110,89 @@ func TestPlaceOf(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
+	}
+}
+
+// objectsWithoutStream opens a store, and takes the stream of its objects away. What is asked about an object is answered: there
+// is none. restore makes the stream again.
+func objectsWithoutStream(t *testing.T) (s *Store, conn *nats.Conn, restore func()) {
+	t.Helper()
+	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	conn, err = nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(t.Context(), js, "GROUP", 1, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stream = "OBJ_GROUP" + objectsSuffix
+	info, err := js.Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := info.CachedInfo().Config
+	if err := js.DeleteStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	none, err := conn.Subscribe("$JS.API.DIRECT.GET."+stream+".>", func(m *nats.Msg) {
+		m.RespondMsg(&nats.Msg{Header: nats.Header{"Status": {"404"}, "Description": {"Message Not Found"}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, conn, func() {
+		none.Unsubscribe()
+		if _, err := js.CreateStream(t.Context(), config); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLostAnswer: the server that had a part of an object ended before it answered. The write ends with an error, long before
+// whoever asked gives up.
+func TestLostAnswer(t *testing.T) {
+	s, conn, _ := objectsWithoutStream(t)
+	s.wait = 100 * time.Millisecond
+	if _, err := conn.SubscribeSync("$O.GROUP" + objectsSuffix + ".>"); err != nil { // takes, and does not answer
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for what, err := range map[string]error{"put": s.PutObject(ctx, "a", []byte("b")), "large put": s.PutObject(ctx, "a", make([]byte, 2<<20))} {
+		if err == nil || ctx.Err() != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestRefusedPart: a stream without a leader refuses the parts of an object, and takes them when it has one. What is written then
+// is what was given, or it is an error.
+func TestRefusedPart(t *testing.T) {
+	s, _, restore := objectsWithoutStream(t)
+	data := make([]byte, 3<<20)
+	for i := range data {
+		data[i] = byte(i >> 16)
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- s.PutObject(t.Context(), "a", data) }()
+	time.Sleep(50 * time.Millisecond) // the library tries again 250 ms after the refusal
+	restore()
+	if err := <-wrote; err != nil {
+		t.Log("refused: ", err)
+		return
+	}
+	got, err := s.GetObject(t.Context(), "a")
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes are written, %d read: %v", len(data), len(got), err)
 	}
 }

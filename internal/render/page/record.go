@@ -1,0 +1,67 @@
+package page
+
+import (
+	"encoding/hex"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
+)
+
+// Record is the record of a transaction: as it came in, where that is kept, and as it was decoded.
+type Record struct {
+	Came    []Came
+	Decoded string // "": the finding does not carry it
+	Hidden  bool   // hashes stand in place of values: what came in is not shown
+}
+
+// Came is a record as it came in. A transaction of operation-level records has several.
+type Came struct {
+	Position string
+	Text     string
+	Binary   bool // Text shows bytes
+	Cut      int  // so many bytes follow
+}
+
+// recordOf is the record of a member; nil where there is nothing of it.
+func recordOf(f *finding.Finding, m *scene.Member) *Record {
+	r := &Record{Decoded: readable(m.Raw), Hidden: f.Hidden}
+	for i := range f.Raw {
+		x := &f.Raw[i]
+		if x.Txn != m.ID || f.Hidden {
+			continue
+		}
+		c := Came{Position: x.Position, Text: x.Text, Cut: x.Cut}
+		if len(x.Bytes) > 0 {
+			c.Text, c.Binary = hex.Dump(x.Bytes), true
+		}
+		r.Came = append(r.Came, c)
+	}
+	if r.Decoded == "" && len(r.Came) == 0 {
+		return nil
+	}
+	return r
+}
+
+var instants = regexp.MustCompile(`"(start|end)":(\d{1,19})\b`)
+
+// readable is a record with its times as people write them, to search the input for. The record has its times
+// before its operations. Both forms are the same record.
+func readable(raw []byte) string {
+	head, ops, found := strings.Cut(string(raw), `"ops":`)
+	head = instants.ReplaceAllStringFunc(head, func(s string) string {
+		name, digits, _ := strings.Cut(s, ":")
+		ns, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return s
+		}
+		return name + `:"` + time.Unix(0, ns).UTC().Format(time.RFC3339Nano) + `"`
+	})
+	if found {
+		head += `"ops":`
+	}
+	return head + ops
+}

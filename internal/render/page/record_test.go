@@ -1,0 +1,55 @@
+package page
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// A record is shown as it came in, where that is kept: control characters and marks cannot change the page, bytes are in
+// hexadecimal, and what is left out is told. Otherwise the page tells why it is as decoded.
+func TestRecordAsItCame(t *testing.T) {
+	const one = "A"
+	of := func(change func(f *finding.Finding)) string {
+		f := finding.Finding{ID: "1f", Anomaly: "lost-update", Txns: []string{one, "B"}}
+		for _, id := range f.Txns {
+			f.History = append(f.History, json.RawMessage(`{"txn":"`+id+`","status":"committed","ops":[{"op":"w","key":"x","value":1}]}`))
+		}
+		change(&f)
+		var b strings.Builder
+		if err := WriteReport(&b, &Report{Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const hostile = "{ \"txn\":\"<b>\u202e\",\r\t\"a\":1}"
+	for name, c := range map[string]struct {
+		change    func(f *finding.Finding)
+		want, not []string
+	}{
+		"kept": {func(f *finding.Finding) {
+			f.Raw = []finding.Raw{{Txn: one, Position: "p:1", Text: hostile}, {Txn: "another", Text: "of another"}}
+		},
+			[]string{"As it came in:", `{ &#34;txn&#34;:&#34;&lt;b&gt;\u202e&#34;,\x0d` + "\t", "<summary>As decoded</summary>", "What came in is not kept."}, []string{"more bytes", "\u202e", "\r", "of another"}},
+		"several, one cut": {func(f *finding.Finding) {
+			f.Raw = []finding.Raw{{Txn: one, Position: "p:1", Text: "x"}, {Txn: one, Position: "p:2", Text: "y", Cut: 7}}
+		}, []string{"As it came in at <code>p:1</code>:", "As it came in at <code>p:2</code>:", "7 more bytes are not kept."}, nil},
+		"binary": {func(f *finding.Finding) { f.Raw = []finding.Raw{{Txn: one, Bytes: []byte{0x0a, 1, 'A'}}} }, []string{"As it came in, Protocol Buffers in hexadecimal:", "0a 01 41"}, nil},
+		"hidden": {func(f *finding.Finding) { f.Hidden, f.Raw = true, []finding.Raw{{Txn: one, Text: hostile}} }, []string{"What came in holds values, which are hidden here."}, []string{"As it came in", "&lt;b&gt;"}},
+		"none":   {func(f *finding.Finding) {}, []string{"What came in is not kept."}, []string{"As it came in", "<summary>As decoded"}},
+	} {
+		text := of(c.change)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, text[strings.Index(text, "<main"):strings.Index(text, "<script")])
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(text, not) {
+				t.Errorf("%s: %q is there", name, not)
+			}
+		}
+	}
+}
