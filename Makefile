@@ -153,7 +153,7 @@ mutate:
 		go test -count=1 -timeout 0 -v -run '^TestMutate$$' ./internal/mutate
 
 # Random histories against the oracle: SIM of each kind. SIM=long is as many as each test is written
-# for, which .ci/run looks at; go test looks at one in sixteen of them.
+# for, which .ci/run looks at; go test looks at one in 32 of them.
 sim:
 	ISOWATCH_SIM=$(SIM) ISOWATCH_SIM_FROM=$(FROM) go test -timeout 6h -v ./internal/simtest/...
 

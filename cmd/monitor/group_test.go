@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 const (
@@ -135,7 +137,7 @@ func TestGroup(t *testing.T) {
 		}
 		cases, times = allGroupCases(), n
 	}
-	records := plantedMessages(t, 20_000, 1_000)
+	records := plantedMessages(t, testrun.Size(6_000, 20_000), testrun.Size(250, 1_000))
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)
