@@ -88,7 +88,7 @@ type Report struct {
 	Counters ReportCounters          `json:"counters"` // of all sources together
 	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
 
-	Panes []window.Pane `json:"-"` // closed ones, each in its latest revision
+	Panes []window.Pane `json:"-"` // of levels that were not decided at once: closed ones, each in its latest revision
 
 	reads int64 // that were taken in
 }
