@@ -199,8 +199,7 @@ var blanks = []struct {
 	{"$b", func(w *witness) string { return w.short(len(w.Txns) - 1) }},
 }
 
-// differs says what a second read of the key did not have in common with the first one: only the version, if
-// the values are the same.
+// differs says what differs between two reads of the key: only the version, if the values are the same.
 func differs(w *witness) string {
 	again := &w.Txns[0].Ops[w.Op]
 	for i := range w.Txns[0].Ops[:w.Op] {
