@@ -36,6 +36,7 @@ type waitingEdge struct {
 type unshown struct {
 	ID, Epoch string
 	Version   uint32 // of the element
+	Cleared   bool   `json:",omitempty"` // see infer.Outlived
 }
 
 // edgeBasis is the evidence of an edge.
@@ -79,10 +80,11 @@ func (s *reports) noteUnshown(in incremental.Views, e *infer.Edge, n uint32, cla
 		return
 	}
 	x := s.clock.noted(n)
-	w := waitingEdge{Class: class, What: what, Txns: txns, Label: e.Label, Unshown: &unshown{x.ID, x.Epoch, e.Version}}
+	w := waitingEdge{Class: class, What: what, Txns: txns, Label: e.Label, Unshown: &unshown{x.ID, x.Epoch, e.Version, false}}
 	w.Ended = max(txns[0].End, txns[1].End, x.End)
 	w.Due = w.Ended + s.infer.Patience()
 	w.Key, w.Value = s.infer.KeyHash(s.infer.KeyOfVersion(e.Version)), s.infer.ValueKey(e.Version)
+	s.infer.MissesUnseen(n, e.Version, w.Value, &w.Unshown.Cleared) // who shows that may leave memory soon
 	s.horizon.waiting = append(s.horizon.waiting, w)
 }
 
@@ -101,7 +103,7 @@ func (s *reports) tellDueEdges() {
 			continue
 		}
 		if x := w.Unshown; x != nil {
-			misses, gone := s.infer.MissesUnseen(s.infer.WithID(x.ID, x.Epoch), x.Version, w.Value)
+			misses, gone := s.infer.MissesUnseen(s.infer.WithID(x.ID, x.Epoch), x.Version, w.Value, &x.Cleared)
 			if misses && !gone && !s.closed { // looked at again, as findings are: see mustBeShown
 				w.Due = s.clock.watermark + s.infer.Patience()/8
 				kept = append(kept, *w)

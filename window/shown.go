@@ -16,6 +16,7 @@ import (
 type lacked struct {
 	ID, Key  string
 	Elements []string `json:",omitempty"`
+	Cleared  bool     `json:",omitempty"` // see infer.Outlived
 }
 
 // maxUnshown bounds how many findings wait to be shown. The others are uncertain at once.
@@ -36,7 +37,7 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
 	if o.isShown(f, all) {
-		f.mayLack = all // a later record may show that an element was appended again
+		f.mayLack = all // a later record may show that the list had been cleared: see lacked
 		return
 	}
 	f.restOnDeletes()
@@ -110,7 +111,7 @@ func (o *core) isShown(f *openFinding, all []lacked) bool {
 		x := &all[i]
 		n := o.infer.WithID(x.ID, f.Finding.Epoch)
 		if n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
-			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e)
+			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e, &x.Cleared)
 		}) {
 			return false
 		}
@@ -129,7 +130,7 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 		if !m.deletesMayBeMissing() || m.isShown(f, f.mayLack) {
 			return false
 		}
-		f.restOnDeletes() // a record that came since shows that an element was appended again
+		f.restOnDeletes() // a record that came since shows that the list was cleared
 		f.lacked, f.mayLack, w.Unshown, w.Finding.RestsOn = f.mayLack, nil, true, f.Finding.RestsOn
 	}
 	if m.isShown(f, f.lacked) {

@@ -36,25 +36,32 @@ func (s *ledger) mayReturn(v uint32) bool {
 const maxOutliving = 1 << 14
 
 // Outlived says whether the records show that the element was appended after n read the list,
-// which did not show it to n. n had ended before the append began. Or the element stands in one list
-// with what n had found or appended, or with what was appended after n had ended. Or n found what was
-// there before it. Or somebody found it who began after n had ended.
-func (s *lists) Outlived(n uint32, key, epoch, element string) bool {
+// which did not show it to n. It stands in one list with what n had found or appended. Or n found
+// what was there before it. Or somebody found it who began after n had ended.
+//
+// cleared keeps that the list had been cleared before n read it (lacksOlder), since those who show that
+// leave memory before n does.
+func (s *lists) Outlived(n uint32, key, epoch, element string, cleared *bool) bool {
 	k := s.keyNamed(key, epoch)
 	if k == 0 || s.keys[k].kind != event.List || s.keys[k].flags&unsupported != 0 {
 		return false
 	}
 	v := s.lookupVersion(k, event.HashText([]byte(element)))
-	return v != 0 && s.outlived(n, v)
+	return v != 0 && s.outlived(n, v, cleared)
 }
 
-func (s *lists) outlived(n, v uint32) bool {
+func (s *lists) outlived(n, v uint32, cleared *bool) bool {
 	k := s.versions[v].key
 	if !s.appendedOnce(v) {
 		return false
 	}
 	if s.apart(n, s.versions[v].writer) {
 		return true
+	}
+	if s.beside(s.versions[v].writer, n) {
+		if *cleared = *cleared || s.lacksOlder(n, v); !*cleared {
+			return true
+		}
 	}
 	shown, steps := s.ShownBy(v) != 0, 0
 	for u := s.Saw(n, v); u != 0 && s.versions[u].flags&placed != 0 && steps < maxOutliving; u = s.versions[u].prev {
@@ -84,6 +91,46 @@ func (s *lists) outlived(n, v uint32) bool {
 		}
 	}
 	return false
+}
+
+// lacksOlder says whether n missed an element of v's list that is known to have been there before n
+// began. Then somebody has deleted the list, unless n read an old copy.
+func (s *lists) lacksOlder(n, v uint32) bool {
+	saw, steps := s.Saw(n, v), 0
+	if saw == 0 {
+		return false
+	}
+	older := func(u uint32) bool {
+		if s.appendedOnce(u) && s.follows(s.versions[u].writer, n) {
+			return u != v
+		}
+		for r := s.versions[u].readers; r != 0 && steps < maxOutliving; r = s.olderReader(r) {
+			if steps++; s.follows(s.readers[r].txn, n) {
+				return true
+			}
+		}
+		return false
+	}
+	for u := s.versions[saw].next; u != 0 && steps < maxOutliving; u = s.versions[u].next {
+		if steps++; older(u) {
+			return true
+		}
+	}
+	for u := s.keys[s.versions[v].key].unplaced; u != 0 && steps < maxOutliving; u = s.versions[u].sibling {
+		if steps++; older(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// beside says whether t began before n ended, or just then: in n's session, or by their clocks, whatever the drift.
+func (s *lists) beside(n, t uint32) bool {
+	x, y := &s.txns[n], &s.txns[t]
+	if x.oneSession(y) {
+		return x.flags&y.flags&(hasSeq|hasTimes) != 0 && !s.apart(n, t)
+	}
+	return x.flags&y.flags&hasTimes != 0 && y.start <= x.end
 }
 
 // apart says whether t began after n had ended: in n's session, or by their clocks. A session has one
@@ -162,19 +209,19 @@ func (s *lists) MissedUnseen(e *Edge) uint32 {
 	case e.Label == WW && s.versions[e.Version].flags&placed == 0: // otherwise one list shows both
 		n = e.Witness
 	}
-	if n == 0 || s.outlived(n, e.Version) {
+	if n == 0 || s.outlived(n, e.Version, new(bool)) {
 		return 0
 	}
 	return n
 }
 
 // MissesUnseen says whether that still holds of n and v, whose ValueKey is value. gone says that
-// nothing can show any more that it does not.
-func (s *lists) MissesUnseen(n, v uint32, value uint64) (misses, gone bool) {
+// nothing can show any more that it does not. For cleared see Outlived.
+func (s *lists) MissesUnseen(n, v uint32, value uint64, cleared *bool) (misses, gone bool) {
 	if n == 0 || s.txns[n].state != counted || int(v) >= len(s.versions) || s.versions[v].key == 0 || s.valueKey(v) != value {
 		return true, true
 	}
-	return !s.outlived(n, v), false
+	return !s.outlived(n, v, cleared), false
 }
 
 // noteParted notes that n may have deleted the list k, which o did not append to.
@@ -220,7 +267,7 @@ func (s *lists) LackedUnseen(n, v uint32, gone func(n uint32) bool) (lacked uint
 		if looked++; looked > maxLacked {
 			break
 		}
-		if s.outlived(n, u) {
+		if s.outlived(n, u, new(bool)) {
 			return 0
 		}
 		if lacked == 0 {
