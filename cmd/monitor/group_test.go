@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -298,7 +299,8 @@ type groupRun struct {
 	state   *groupState // nil: no group
 	records [][]byte
 	members []*groupMember
-	flags   []string // more of them
+	flags   []string      // more of them
+	lease   time.Duration // 0: groupLease
 
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
@@ -356,7 +358,7 @@ func (r *groupRun) start(t *testing.T, name string) {
 	m.args = append(m.args, r.flags...)
 	if s := r.state; s != nil {
 		m.toState = startProxies(t, s.addresses, false)
-		m.args = append(m.args, "--group", "g", "--group-state", s.url(m.toState.addresses()), "--group-lease", groupLease.String(), "--group-member", name)
+		m.args = append(m.args, "--group", "g", "--group-state", s.url(m.toState.addresses()), "--group-lease", cmp.Or(r.lease, groupLease).String(), "--group-member", name)
 		m.environ = s.env(m.toState.addresses())
 	}
 	m.start(t)

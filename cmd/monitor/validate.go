@@ -15,9 +15,11 @@ func validateCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check records against the format, and show what they can reveal",
-		Long: "Validate reads files of records, one JSON object on each line. It shows which records are invalid, and where. It also\n" +
-			"shows which anomalies the records cannot show, even if the database has them. FILE - is standard input.\n\n" +
-			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
+		Long: "Validate reads files of records, one JSON object on each line. It shows which records are invalid, and where. It\n" +
+			"warns of likely mistakes, such as times in seconds and misspelt fields. It also shows which anomalies the records\n" +
+			"cannot show, even if the database has them. FILE - is standard input.\n\n" +
+			"Exit codes: 0 all records are valid, 1 one is not, or a file has none.\n" +
+			"130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema && len(args) > 0 {
 				return usagef("--schema prints the schema and reads no file: leave out %q", printable(args[0]))
@@ -51,10 +53,10 @@ func validateFiles(t *terminal, files []string, output string, tell func(bytes i
 			table.add(printable(file), "-", "-", "-", "-", "cannot be read")
 			err = tellUnreadable(t, file, output, err)
 		case output == "jsonl":
-			invalid = invalid || s.Invalid > 0
+			invalid = invalid || s.Invalid > 0 || s.Records == 0
 			err = json.NewEncoder(t.stdout).Encode(s)
 		default:
-			invalid = invalid || s.Invalid > 0
+			invalid = invalid || s.Invalid > 0 || s.Records == 0
 			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Records-s.Invalid), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions), fmt.Sprint(s.Operations))
 			_, err = t.stdout.Write(appendSurvey(nil, s))
 		}
@@ -87,6 +89,13 @@ func appendSurvey(dst []byte, s *whole.Survey) []byte {
 	}
 	if more := s.Invalid - int64(len(shown)); more > 0 {
 		dst = fmt.Appendf(dst, "  invalid  %d more\n", more)
+	}
+	for _, d := range s.Doubts {
+		dst = fmt.Appendf(dst, "  warning  %s: %s", printable(d.Position), printable(d.Text))
+		if d.Records > 1 {
+			dst = fmt.Appendf(dst, " (%d records)", d.Records)
+		}
+		dst = append(dst, '\n')
 	}
 	if len(s.Limits) == 0 {
 		dst = fmt.Appendf(dst, "Nothing is missing that this version could use.\n")

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/isowatch/isowatch/event"
 )
 
 // A storm of dead letters gives a line each 10 s, with the number since the last one,
@@ -45,6 +47,30 @@ func TestWarnings(t *testing.T) {
 		x.rest(log)
 		if got := out.String(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("at the end: %q, want %q", got, want)
+		}
+	}
+}
+
+// Times in seconds, and names of levels that are none, are told once.
+func TestDoubts(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	var d event.Decoder
+	var x doubts
+	for _, step := range []struct{ record, want string }{
+		{`{"txn":"A","start":5,"end":6,"status":"committed","isolation":"READ COMMITTED","ops":[]}`, ""},
+		{`{"txn":"B","start":1795000000,"end":1795000001,"status":"committed","ops":[]}`, "look like seconds"},
+		{`{"txn":"C","start":1795000000,"end":1795000001,"status":"committed","isolation":"READ COMITTED","ops":[]}`, `isolation="READ COMITTED"`},
+		{`{"txn":"D","status":"committed","isolation":"READ COMITTED","ops":[]}`, ""},
+	} {
+		b := event.Batch{Partitions: []string{"p"}}
+		d.DecodeMessage(&b, event.Position{}, []byte(step.record))
+		out.Reset()
+		if x.note(&b, log); len(b.Txns) != 1 {
+			t.Fatalf("%s is bad", step.record)
+		}
+		if got := out.String(); step.want == "" && got != "" || !strings.Contains(got, step.want) || strings.Count(got, "level=WARN") > 1 {
+			t.Errorf("%s: %q, want %q", step.record, got, step.want)
 		}
 	}
 }

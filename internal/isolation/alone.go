@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 )
 
@@ -38,8 +39,8 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 		anomaly: "internal", title: "non-repeatable read", class: classG0, oneKey: true, // MTC, figure 5
 		weakest:  each(ReadAtomic, RepeatableRead), // two versions: one is overwritten, and both were read
 		rests:    onNothing,
-		text:     "operation $op of $a read $key again and got another answer: $did",
-		headline: "$a read $key twice and got two answers",
+		text:     "operation $op of $a read $key again and got another $answer: $did",
+		headline: "$a read $key twice and got two $answers",
 	},
 	finding.Divergence: {anomaly: "lost-update", weakest: each(ConsistentView), class: classSingle, oneKey: true, versions: 1},
 	finding.G1a: {
@@ -187,13 +188,27 @@ var blanks = []struct {
 	{"$value", func(w *witness) string { return withVersion(w, 0, w.Key, w.Value) }},
 	{"$plain", func(w *witness) string { return clip(w.Value) }},
 	{"$op", func(w *witness) string { return strconv.Itoa(w.Op + 1) }},
-	{"$did", func(w *witness) string { return operation(&w.Txns[0].Ops[w.Op]) }},
+	{"$did", func(w *witness) string { return Operation(&w.Txns[0].Ops[w.Op]) }},
 	{"$group", func(w *witness) string { return w.groupFrom(0) }},
 	{"$totals", func(w *witness) string {
 		return fmt.Sprintf("%d and %d", totalOf(&w.Txns[0], &w.Txns[1]), totalOf(&w.Txns[1], &w.Txns[0]))
 	}},
+	{"$answers", func(w *witness) string { return differs(w) + "s" }},
+	{"$answer", differs},
 	{"$a", func(w *witness) string { return w.short(0) }},
 	{"$b", func(w *witness) string { return w.short(len(w.Txns) - 1) }},
+}
+
+// differs says what differs between two reads of the key: only the version, if the values are the same.
+func differs(w *witness) string {
+	again := &w.Txns[0].Ops[w.Op]
+	for i := range w.Txns[0].Ops[:w.Op] {
+		o := &w.Txns[0].Ops[i]
+		if o.Key == again.Key && o.Kind == again.Kind && o.Value == again.Value && o.Flags&event.NotFound == again.Flags&event.NotFound && o.Version != again.Version {
+			return "version"
+		}
+	}
+	return "answer"
 }
 
 // fill puts what the witness says into a text of the table.

@@ -162,19 +162,24 @@ func wasBefore(w *witness, e *finding.Dependency) string {
 // withVersion is a text for a version of the key in the transaction. It has the value, and the
 // version behind it where the text is the version's.
 func withVersion(w *witness, txn int, key, text string) string {
-	version := ""
+	version := false
 	for i := range w.Txns[txn].Ops {
 		switch o := &w.Txns[txn].Ops[i]; {
 		case o.Key != key || text == "":
 		case o.Version == text && o.Kind == event.Inc: // its value is the amount added
-			version = "version "
+			version = true
+		case o.Version == text && o.Flags&event.NotFound != 0:
+			return fmt.Sprintf("nothing (version %s)", clip(versionName(text)))
 		case o.Version == text && o.Value != "" && o.Value != text:
-			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(text))
+			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(versionName(text)))
 		case o.PrevVersion == text:
-			version = "version "
+			version = true
 		}
 	}
-	return version + clip(text)
+	if version {
+		return "version " + clip(versionName(text))
+	}
+	return clip(text)
 }
 
 // holds says that the key had what the text of withVersion tells.

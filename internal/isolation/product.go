@@ -296,3 +296,8 @@ func AskedOf(product string, name []byte) Base {
 	}
 	return Asked(name)
 }
+
+// IsAsked says whether the name, in the words of any product, stands for a level that a transaction can ask for.
+func IsAsked(name []byte) bool {
+	return Asked(name) != 0 || slices.ContainsFunc(products, func(p product) bool { return AskedOf(p.name, name) != 0 })
+}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Versions are told in words. A plain word has no quotes.
@@ -19,6 +20,41 @@ func TestVersionText(t *testing.T) {
 	} {
 		o.Kind, o.Key, o.Value = event.Write, "x", "1"
 		if got := Operation(&o); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// Two reads that differ in the version only have one answer, and a version is not told as a value.
+func TestOnlyTheVersionDiffers(t *testing.T) {
+	read := func(value, version string) event.RecordOp {
+		return event.RecordOp{Kind: event.Read, Key: "x", Value: value, Version: version}
+	}
+	for _, c := range []struct {
+		first, again    event.RecordOp
+		headline, proof string
+	}{
+		{read("14", `"7"`), read("14", `"9"`), "A read x twice and got two versions.", "operation 2 of A read x again and got another version: r x 14 (version 9)"},
+		{read("14", `"7"`), read("15", `"9"`), "A read x twice and got two answers.", "operation 2 of A read x again and got another answer: r x 15 (version 9)"},
+	} {
+		w := &witness{Witness: &finding.Witness{Anomaly: finding.Nonrepeatable, Key: "x", Op: 1, Txns: []event.Record{{ID: "A", Ops: []event.RecordOp{c.first, c.again}}}}}
+		if got := plainSentence(w); got != c.headline {
+			t.Errorf("%s, want %s", got, c.headline)
+		}
+		if got := sentence(w); got != c.proof {
+			t.Errorf("%s, want %s", got, c.proof)
+		}
+	}
+	nothing := read("", `"24537"`)
+	nothing.Flags = event.NotFound
+	for want, o := range map[string]event.RecordOp{
+		"nothing (version 24537)": nothing,
+		"14 (version 24537)":      read("14", `"24537"`),
+		"version 24537":           {Kind: event.Write, Key: "x", PrevVersion: `"24537"`, Value: "1"},
+		`"24537"`:                 read(`"24537"`, ""),
+	} {
+		w := &witness{Witness: &finding.Witness{Txns: []event.Record{{ID: "A", Ops: []event.RecordOp{o}}}}}
+		if got := withVersion(w, 0, "x", `"24537"`); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

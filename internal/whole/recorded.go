@@ -25,7 +25,8 @@ type Recording struct {
 	stream  bool      // see [history.Reader]
 	dir     fs.FS
 	closing func() error
-	Tell    func(bytes int) // unless nil, is told of what is read, unpacked
+	Tell    func(bytes int)        // unless nil, is told of what is read, unpacked
+	lines   func(m ingest.Message) // unless nil, gets each message in this format
 }
 
 // OpenRecording opens the file or folder, or standard input for the name "-".
@@ -145,6 +146,9 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	if r.Format == history.JSONL || r.Format == history.Proto {
 		var s Recognizer
 		err := eachMessage(file, func(m ingest.Message) error {
+			if r.lines != nil {
+				r.lines(m)
+			}
 			s.Decode(d, b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
 			if len(b.Data) < StepBytes {
 				return nil

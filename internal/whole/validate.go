@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/ingest"
 )
 
 // Survey counts the contents of a file, and names what its records cannot reveal.
@@ -15,6 +17,7 @@ type Survey struct {
 	Records      int64      `json:"records"`
 	Invalid      int64      `json:"invalid"`
 	Faults       []Fault    `json:"faults"` // the first ones
+	Doubts       []Doubt    `json:"doubts"` // what is valid, and likely a mistake
 	Transactions int64      `json:"transactions"`
 	Operations   int64      `json:"operations"`
 	Limits       []Limit    `json:"limits"` // what the records cannot reveal
@@ -74,6 +77,11 @@ func SurveyFile(name string, standard io.Reader, tell func(bytes int)) (*Survey,
 	in.Tell = tell
 	s.File, s.Format, s.Faults = name, string(in.Format), []Fault{}
 	s.batch.Partitions = []string{PartitionOf(name)}
+	if in.Format == history.JSONL {
+		in.lines = func(m ingest.Message) {
+			s.doubts.line(m.Value, func() string { return s.batch.Where(event.Position{Offset: m.Offset}) })
+		}
+	}
 	if err := in.Read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
 		return nil, err
 	}
@@ -82,7 +90,7 @@ func SurveyFile(name string, standard io.Reader, tell func(bytes int)) (*Survey,
 	s.assembler.ExpireAll(&s.batch, 0) // what never ended
 	s.take()
 	s.Records = records
-	s.Limits = s.limits()
+	s.Limits, s.Doubts = s.limits(), append([]Doubt{}, s.doubts.list...)
 	return &s.Survey, nil
 }
 
@@ -91,6 +99,7 @@ type surveyor struct {
 	decoder   event.Decoder
 	assembler event.Assembler
 	batch     event.Batch
+	doubts    doubts
 	written   map[[2]event.Hash]bool // key, value
 	touched   map[event.Hash]bool    // keys that the transaction in work has used
 }
@@ -116,6 +125,9 @@ func (s *surveyor) take() {
 }
 
 func (s *surveyor) txn(t *event.Txn) {
+	if s.doubts.txn(&s.batch, t) {
+		return // it was counted
+	}
 	s.Transactions++
 	s.Operations += int64(t.NumOps)
 	h := &s.Held
