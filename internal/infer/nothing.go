@@ -196,9 +196,11 @@ func (s *registers) NothingKey(k uint32) uint64 {
 }
 
 // NeverWritten says whether nobody who is gone has left anything in k: as long as its order
-// was known, and nobody had deleted it. O(its versions in memory).
+// was known, and nobody had deleted it. Values that replaced each other in a circle are looked at once.
+// O(its versions in memory).
 func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	next := []uint32{s.keys[k].initial}
+	var seen map[uint32]bool
 	for len(next) > 0 {
 		v := next[len(next)-1]
 		next = next[:len(next)-1]
@@ -209,7 +211,11 @@ func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 			if gone(s.writes[id].txn) {
 				return false
 			}
-			if u := s.writes[id].version; u != v {
+			if u := s.writes[id].version; u != v && !seen[u] {
+				if seen == nil {
+					seen = map[uint32]bool{}
+				}
+				seen[u] = true
 				next = append(next, u)
 			}
 		}
