@@ -46,6 +46,9 @@ func (t *terminal) warnOfMisspelt(c *cobra.Command) {
 
 // unknownVariables gives the variables that look like settings and are none, each with the one that it is near to.
 func (t *terminal) unknownVariables(c *cobra.Command, tell func(name, meant string)) {
+	if t.environ == nil { // a test's terminal
+		return
+	}
 	known := map[string]bool{passwordVariable: true}
 	knownVariables(c.Root(), known)
 	names := slices.Sorted(maps.Keys(known))
