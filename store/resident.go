@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 const (
 	// residentEvery is how often the memory of mapped files is looked at. Badger writes tables through
@@ -23,6 +26,29 @@ func Resident() int64 {
 	return n
 }
 
+// resident is the latest look at the memory of mapped files. All stores of a process share it.
+var resident = shared{read: residentFiles}
+
+type shared struct {
+	read func() (int64, error)
+
+	mu    sync.Mutex
+	at    time.Time
+	bytes int64
+	err   error
+}
+
+// files is what a look found less than residentEvery ago.
+func (x *shared) files() (int64, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if time.Since(x.at) >= residentEvery {
+		x.bytes, x.err = x.read()
+		x.at = time.Now()
+	}
+	return x.bytes, x.err
+}
+
 // shedLoop bounds the pages of tables that are mapped into this process. Badger keeps every table mapped, and what
 // it has written or read stays resident: on a machine with much memory all of it.
 func (s *Store) shedLoop() {
@@ -33,7 +59,7 @@ func (s *Store) shedLoop() {
 			return
 		case <-time.After(pause):
 		}
-		before, err := residentFiles()
+		before, err := resident.files()
 		now := before
 		if err == nil && before > most {
 			if err = shed(s.dir); err == nil {

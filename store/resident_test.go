@@ -34,3 +34,23 @@ func TestNextLook(t *testing.T) {
 		t.Errorf("after a rest the next look is after %v, want %v", got, residentEvery)
 	}
 }
+
+// TestStoresShareLooks: many stores of a process do not look at the same memory one by one.
+func TestStoresShareLooks(t *testing.T) {
+	reads := 0
+	x := shared{read: func() (int64, error) { reads++; return int64(reads), nil }}
+	began := time.Now()
+	for range 100 {
+		if _, err := x.files(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most := 1 + int(time.Since(began)/residentEvery); reads > most {
+		t.Errorf("%d looks, want at most %d", reads, most)
+	}
+	x.at = x.at.Add(-residentEvery)
+	before := reads
+	if n, _ := x.files(); reads != before+1 || n != int64(reads) {
+		t.Errorf("an old look counts: %d", n)
+	}
+}

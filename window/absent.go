@@ -69,7 +69,8 @@ func (m *Machine) triesWeak(i int) bool {
 }
 
 // tryAbsent says whether those who wrote what x is of have no order at l, and reports it. If they
-// have one, the writers of what they read are tried beside them.
+// have one, the writers of what they read are tried beside them. Then those follow who wrote other
+// keys in which they found nothing.
 func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	txns := []uint32{x.reader}
 	m.infer.EachUser(m.infer.KeyOfVersion(x.version), func(n uint32) {
@@ -80,11 +81,43 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	if len(txns) > maxUsers {
 		return false
 	}
-	if m.hasNoOrderAbout(l, x, txns) {
+	keys := []string{m.infer.Key(x.version)}
+	if m.hasNoOrderAbout(l, x, txns, keys) {
 		return true
 	}
 	more := m.readFrom(x, txns)
-	return len(more) > len(txns) && m.hasNoOrderAbout(l, x, more)
+	if len(more) > len(txns) && m.hasNoOrderAbout(l, x, more, keys) {
+		return true
+	}
+	all, keys := m.alsoEmpty(x, more)
+	return len(keys) > 1 && m.hasNoOrderAbout(l, x, all, keys)
+}
+
+// alsoEmpty are txns with all who wrote other keys in which these found nothing, and the keys, x's
+// first. Each of them ended long enough ago: whoever may have left what it found has come.
+func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []string) {
+	all, keys = slices.Clone(txns), []string{m.infer.Key(x.version)}
+	for _, n := range txns {
+		m.infer.SureReads(n, func(v, _ uint32) {
+			key := m.infer.Key(v)
+			if !m.infer.IsNothing(v) || m.infer.OfElement(v) || slices.Contains(keys, key) || len(keys) > maxAbsent {
+				return
+			}
+			with := slices.Clone(all)
+			m.infer.EachUser(m.infer.KeyOfVersion(v), func(n uint32) {
+				if len(with) <= maxUsers && !slices.Contains(with, n) {
+					with = append(with, n)
+				}
+			})
+			early := func(n uint32) bool {
+				return !m.infer.FoundKnown(v, n, m.clock.watermark) || !m.infer.FoundKnown(x.version, n, m.clock.watermark)
+			}
+			if len(with) <= maxUsers && !slices.ContainsFunc(with, early) {
+				all, keys = with, append(keys, key)
+			}
+		})
+	}
+	return all, keys
 }
 
 // readFrom are txns with the writers of what they read, and of what these read. They are txns alone
@@ -105,15 +138,14 @@ func (m *Machine) readFrom(x absentRead, txns []uint32) []uint32 {
 	return all
 }
 
-// hasNoOrderAbout says whether txns have no order at l, where nobody else wrote the key that x is
-// of, and reports it.
-func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32) bool {
+// hasNoOrderAbout says whether txns have no order at l, and reports it. Nobody else wrote the keys, and
+// x is of the first one.
+func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32, keys []string) bool {
 	m.byArrival(txns[1:])
 	f := &openFinding{level: l, versions: []uint32{x.version}}
-	key := m.infer.Key(x.version)
 	in := trial.Input{
-		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, key), Lacks: m.asking.lacking(txns),
-		Deleted: func(k string) bool { return k != key },
+		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, keys), Lacks: m.asking.lacking(txns),
+		Deleted: func(k string) bool { return !slices.Contains(keys, k) },
 	}
 	for _, n := range txns {
 		r := m.record(n)
@@ -140,10 +172,10 @@ func (o *core) byArrival(txns []uint32) {
 	})
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at. Reads of the key
+// tellingReads says which reads of txns count where nobody else is looked at. Reads of the keys
 // count if no possible writer of the value was let go. Reads of other registers count if the
 // one writer is among txns. f rests on these versions.
-func (o *core) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
+func (o *core) tellingReads(f *openFinding, txns []uint32, keys []string) func(at int, key string) bool {
 	type read struct {
 		at  int
 		key string
@@ -153,7 +185,7 @@ func (o *core) tellingReads(f *openFinding, txns []uint32, key string) func(at i
 		o.infer.SureReads(n, func(v, w uint32) {
 			r := read{at, o.infer.Key(v)}
 			sure, met := tells[r]
-			known := w != 0 && slices.Contains(txns, w) || r.key == key && o.infer.LeftInMemory(v) && (!o.infer.TellsVersions(v) || o.infer.IsNothing(v))
+			known := w != 0 && slices.Contains(txns, w) || slices.Contains(keys, r.key) && o.infer.LeftInMemory(v) && (!o.infer.TellsVersions(v) || o.infer.IsNothing(v))
 			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)

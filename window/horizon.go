@@ -97,7 +97,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	class := "session"
 	if e.Version != 0 {
 		key := s.infer.Key(e.Version)
-		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
+		what, class = fmt.Sprintf("%s on %s", e.Label, isolation.KeyName(key)), keyClass(key)
 	}
 	if s.infer.Readded(e) {
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))

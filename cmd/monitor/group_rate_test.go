@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/config"
 )
 
 // TestGroupRate compares a group with one monitor, for make bench-group: how fast they read what a broker holds, with how much CPU,
@@ -34,21 +37,27 @@ func sharedInput(t *testing.T) groupBroker {
 	return func(*testing.T) groupInput { return in }
 }
 
-// measureThroughput has a plain monitor and groups of one and of three take in the same, in turn. The last tenth of what the
+// measureThroughput has a plain monitor, three of them with a subject each, and groups of one and of three take in the same, in turn.
+// The three plain ones show what several processes on one machine cost without a group. The last tenth of what the
 // broker holds does not count: there the monitors wait for more.
 func measureThroughput(t *testing.T, each int) {
 	records := joined(pacedMessages(t, each, each/100, 150*time.Microsecond), 10)
 	planted := plantedFindings(t, records)
 	open := sharedInput(t)
 	newGroupRun(t, records, open, "").publish(t, 0)
-	forms := []struct{ name, state, members string }{{"one monitor", "", "a"}, {"a group of one, file", "file", "a"}, {"a group of one, nats", "nats", "a"}, {"a group of three, nats", "nats", "abc"}}
+	forms := []struct{ name, state, members string }{{"one monitor", "", "a"}, {"three monitors", "", "abc"}, {"a group of one, file", "file", "a"}, {"a group of one, nats", "nats", "a"}, {"a group of three, nats", "nats", "abc"}}
 	least := map[string]time.Duration{}
 	for range 2 {
 		for _, form := range forms {
 			r := newGroupRun(t, nil, open, form.state)
-			r.flags = soon
+			r.flags, r.lease = soon, config.DefaultLease
 			began := time.Now()
-			for _, member := range form.members {
+			for i, member := range form.members {
+				if form.state == "" && len(form.members) > 1 {
+					r.input.text = func(addresses []string) string {
+						return strings.Replace(natsSettings(addresses), "g.0, g.1, g.2", fmt.Sprintf("g.%d", i), 1)
+					}
+				}
 				r.start(t, string(member))
 			}
 			r.await(t, "findings", func() bool { return len(r.texts()) >= planted*9/10 })
@@ -65,6 +74,7 @@ func measureThroughput(t *testing.T, each int) {
 			t.Logf("%-24s %8.0f transactions/s, %5.2f us of CPU a transaction", form.name, n/wall.Seconds(), cpu.Seconds()*1e6/n)
 		}
 	}
+	t.Logf("a group of three takes %.2f times the CPU of three monitors", least["a group of three, nats"].Seconds()/least["three monitors"].Seconds())
 	for _, form := range forms {
 		cpu := least[form.name]
 		t.Logf("%-24s %v of CPU at least: %.0f%% of the throughput of one monitor", form.name, cpu.Round(time.Millisecond), 100*least[forms[0].name].Seconds()/cpu.Seconds())

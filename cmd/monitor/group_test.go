@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 const (
@@ -134,7 +137,7 @@ func TestGroup(t *testing.T) {
 		}
 		cases, times = allGroupCases(), n
 	}
-	records := plantedMessages(t, 20_000, 1_000)
+	records := plantedMessages(t, testrun.Size(6_000, 20_000), testrun.Size(250, 1_000))
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)
@@ -296,7 +299,8 @@ type groupRun struct {
 	state   *groupState // nil: no group
 	records [][]byte
 	members []*groupMember
-	flags   []string // more of them
+	flags   []string      // more of them
+	lease   time.Duration // 0: groupLease
 
 	mu    sync.Mutex
 	text  map[string]string         // by id, of the latest revision
@@ -354,7 +358,7 @@ func (r *groupRun) start(t *testing.T, name string) {
 	m.args = append(m.args, r.flags...)
 	if s := r.state; s != nil {
 		m.toState = startProxies(t, s.addresses, false)
-		m.args = append(m.args, "--group", "g", "--group-state", s.url(m.toState.addresses()), "--group-lease", groupLease.String(), "--group-member", name)
+		m.args = append(m.args, "--group", "g", "--group-state", s.url(m.toState.addresses()), "--group-lease", cmp.Or(r.lease, groupLease).String(), "--group-member", name)
 		m.environ = s.env(m.toState.addresses())
 	}
 	m.start(t)

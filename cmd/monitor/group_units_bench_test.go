@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -23,6 +26,113 @@ func TestGroupUnits(t *testing.T) {
 	n := float64(units)
 	t.Logf("an idle unit of %d costs %.2f MB, %.3f%% of a core, %.1f threads of Go code and %.1f file descriptors", units,
 		float64(all.memory-one.memory)/n/1e6, 100*(all.share-one.share)/n, float64(all.routines-one.routines)/n, float64(all.files-one.files)/n)
+}
+
+// TestGroupTen runs ten members over 1,000 sources at a low rate, and kills one, for make bench-group: what each member takes, what
+// moves, and how long units are without an owner. ISOWATCH_GROUP_TEN is how long it publishes. Without it nothing is measured.
+func TestGroupTen(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv("ISOWATCH_GROUP_TEN"))
+	if err != nil {
+		t.Skip("a benchmark: make bench-group")
+	}
+	const members, units, each, rate = 10, 50, 20, 1_000 // each: sources of a unit; transactions a second
+	r := newGroupRun(t, nil, natsGroup, "nats")
+	r.flags = []string{"--http", "127.0.0.1:0"}
+	var subjects []string
+	for i := range units {
+		subjects = append(subjects, fmt.Sprintf("g.%d", i))
+	}
+	r.input.text = func(addresses []string) string {
+		return fmt.Sprintf("nats: {urls: [%q], stream: G, subjects: [%s]}", "nats://"+addresses[0], strings.Join(subjects, ", "))
+	}
+	for i := range members {
+		r.start(t, string(rune('a'+i)))
+	}
+	r.awaitShares(t, members, units)
+	sent := 0
+	publish := func(d time.Duration) {
+		for began := time.Now(); time.Since(began) < d; time.Sleep(20 * time.Millisecond) {
+			for range rate / 50 {
+				unit, source := sent%units, sent/units%each
+				now := time.Now().UnixNano()
+				record := fmt.Sprintf(`{"txn":"t%d","source":"u%d-%d","status":"committed","start":%d,"end":%d,"ops":[{"op":"r","key":"k%d","found":false},{"op":"w","key":"k%d","value":%d}]}`,
+					sent, unit, source, now-1000, now, sent, sent, sent)
+				if err := r.input.publish(t.Context(), unit, []byte(record)); err != nil {
+					t.Fatal(err)
+				}
+				sent++
+			}
+		}
+	}
+	publish(length / 2)
+	var used []time.Duration
+	for _, m := range r.members {
+		used = append(used, m.processorTime(t))
+	}
+	began, before := time.Now(), sent
+	publish(length / 2)
+	var memory []int64
+	cpu := time.Duration(0)
+	for i, m := range r.members {
+		memory, cpu = append(memory, m.anonymous(t)), cpu+m.processorTime(t)-used[i]
+	}
+	slices.Sort(memory)
+	took, n := time.Since(began), float64(sent-before)
+	t.Logf("%d members, %d units, %d sources: %.0f transactions/s; %.0f to %.0f MB a member; %.2f cores together, %.0f us of CPU a transaction",
+		members, units, units*each, n/took.Seconds(), float64(memory[0])/1e6, float64(memory[members-1])/1e6, cpu.Seconds()/took.Seconds(), cpu.Seconds()*1e6/n)
+	owners := r.owners(t)
+	dead := r.members[0]
+	began = time.Now()
+	dead.signal(t, syscall.SIGKILL)
+	dead.cmd.Wait() // it was killed
+	r.members = r.members[1:]
+	r.awaitShares(t, members-1, units)
+	took = time.Since(began)
+	moved, others := 0, 0
+	for unit, owner := range r.owners(t) {
+		if owner != owners[unit] && owners[unit] == dead.name {
+			moved++
+		} else if owner != owners[unit] {
+			others++
+		}
+	}
+	t.Logf("one was killed: its %d units have owners after %.1f s, with a lease of %v; %d other units moved", moved, took.Seconds(), groupLease, others)
+}
+
+// owners are by unit.
+func (r *groupRun) owners(t *testing.T) map[string]string {
+	t.Helper()
+	out, _ := r.monitor("group", "--group-lease", groupLease.String(), "--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl") // a unit may be without owner
+	all := map[string]string{}
+	for line := range bytes.Lines(out) {
+		var u struct{ Unit, Owner, State string }
+		if json.Unmarshal(line, &u) == nil && u.State == "owned" {
+			all[u.Unit] = u.Owner
+		}
+	}
+	return all
+}
+
+// awaitShares waits until each of so many members has its share.
+func (r *groupRun) awaitShares(t *testing.T, members, units int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		shares := map[string]int{}
+		owners := r.owners(t)
+		for _, owner := range owners {
+			shares[owner]++
+		}
+		most := 0
+		for _, n := range shares {
+			most = max(most, n)
+		}
+		if len(owners) == units && len(shares) == members && most <= (units+members-1)/members {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d units have owners, and %v are the shares", len(owners), shares)
+		}
+	}
 }
 
 // unitCost is what a process takes.
@@ -70,6 +180,13 @@ func measureUnits(t *testing.T, units int) (c unitCost) {
 		t.Fatal(err)
 	}
 	c.files = len(files)
+	c.memory = m.anonymous(t)
+	return c
+}
+
+// anonymous is the resident memory without the pages of files.
+func (m *groupMember) anonymous(t *testing.T) int64 {
+	t.Helper()
 	status, err := os.ReadFile(m.proc("status"))
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +194,10 @@ func measureUnits(t *testing.T, units int) (c unitCost) {
 	for line := range bytes.Lines(status) {
 		if rest, ok := bytes.CutPrefix(line, []byte("RssAnon:")); ok {
 			kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
-			c.memory = kib << 10
+			return kib << 10
 		}
 	}
-	return c
+	return 0
 }
 
 func (m *groupMember) proc(name string) string {

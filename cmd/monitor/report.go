@@ -19,6 +19,7 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/whole"
+	"github.com/isowatch/isowatch/window"
 )
 
 // reportFile is the file of --report. Its ending says its form: .html for people, .json for programs.
@@ -100,6 +101,14 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 func partOf(r *whole.Report, most int) page.Part {
 	n := min(len(r.Findings), most)
 	part := page.Part{Heading: r.File, Findings: r.Findings[:n], Left: len(r.Findings) - n}
+	for i := range r.Panes {
+		p := &r.Panes[i]
+		part.Panes = append(part.Panes, page.Pane{Start: p.Start, End: p.End, Verdicts: p.Verdicts, ByContract: p.ByContract})
+		if part.Timed = p.Timed(); part.Timed != r.Panes[0].Timed() { // of two sources, which have no time in common
+			part.Panes = nil
+			break
+		}
+	}
 	c := &r.Counters
 	for _, x := range []struct {
 		name string
@@ -141,7 +150,21 @@ func withStored(ctx context.Context, a *app.App, data string, reports []whole.Re
 		}
 		return nil
 	})
-	return reports, err
+	if err != nil {
+		return reports, err
+	}
+	return reports, app.ReadStored(reading, data, app.Panes, func(record []byte) error {
+		var p window.Pane
+		if err := json.Unmarshal(record, &p); err != nil {
+			return err
+		}
+		for i := range reports {
+			if reports[i].File == p.Source {
+				reports[i].Panes = append(reports[i].Panes, p)
+			}
+		}
+		return nil
+	})
 }
 
 // hideKey is the key of the app's hashes where w hides values, "" where it shows them.

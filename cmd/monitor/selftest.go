@@ -84,12 +84,12 @@ func selfTestCommand(t *terminal) *cobra.Command {
 // look returns when a service found an anomaly, and tells which.
 func (a *asking) look(ctx context.Context, i int, service string) (said string, err error) {
 	if len(a.configs) > 0 {
-		inputs, err := brokers(a.configs[i])
+		inputs, grouped, err := brokers(a.configs[i])
 		if err != nil {
 			return "", usageError{err}
 		}
 		if len(inputs) > 0 {
-			names, err := a.through(ctx, service, inputs)
+			names, err := a.through(ctx, service, inputs, grouped)
 			return "it found the anomaly that was published to " + strings.Join(names, " and to "), err
 		}
 	}

@@ -20,33 +20,32 @@ import (
 // errUnheard: the anomaly was published, and the service does not tell it.
 var errUnheard = errors.New("it does not find the published anomaly")
 
-// brokers are the inputs of a configuration file that others can publish to.
-func brokers(file string) ([]config.Input, error) {
+// brokers are the inputs of a configuration file that others can publish to. grouped says that members of a group read them.
+func brokers(file string) (all []config.Input, grouped bool, err error) {
 	text, err := readConfig(file)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s, err := config.Parse(file, text, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var all []config.Input
 	for _, in := range s.AllInputs() {
 		if in.NATS != nil || in.Kafka != nil {
 			all = append(all, in.Input)
 		}
 	}
-	return all, nil
+	return all, s.Group.Name != "", nil
 }
 
 // through publishes an anomaly to each of the inputs, as an application would, and waits until the pages of the
-// service have the finding. It returns the names of the inputs.
-func (a *asking) through(ctx context.Context, service string, inputs []config.Input) (names []string, err error) {
+// service have the finding. It returns the names of the inputs. Members of a group plant nothing.
+func (a *asking) through(ctx context.Context, service string, inputs []config.Input, grouped bool) (names []string, err error) {
 	u, err := address(service)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.lastFound(ctx, u.JoinPath("metrics").String()); errors.As(err, &usageError{}) {
+	if _, err := a.lastFound(ctx, u.JoinPath("metrics").String()); !grouped && errors.As(err, &usageError{}) {
 		return nil, usagef("%s: %w", printable(service), err) // one without a self-test would raise an alert
 	}
 	for i, in := range inputs {

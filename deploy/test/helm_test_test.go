@@ -43,6 +43,50 @@ func TestHelmTest(t *testing.T) {
 	}
 }
 
+// TestHelmTestOfGroup: with group, the pod publishes an anomaly to what the members share, and finds it on the pages of the
+// first pod, whichever member watches it.
+func TestHelmTestOfGroup(t *testing.T) {
+	monitor, port := buildMonitor(t), freeAddress(t)
+	_, number, _ := strings.Cut(port, ":")
+	broker := run(t, t.TempDir(), monitor, "run", "--http", "off", "--data", filepath.Join(t.TempDir(), "data"), "--nats-port", number, "--output", "log")
+	if err := broker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	values := groupValues(map[string]any{"replicas": 2, "state": "nats://" + port + "/STATE"})
+	values["config"] = map[string]any{"inputs": []any{map[string]any{"nats": map[string]any{"urls": []any{"nats://" + port}, "stream": "ISOWATCH"}}}}
+	values["tests"] = map[string]any{"args": []any{"--patience", "2m"}}
+	all := objects(t, values)
+	config := filepath.Join(t.TempDir(), "group.yaml")
+	if err := os.WriteFile(config, []byte(find[*corev1.ConfigMap](t, all).Data["group.yaml"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var first string
+	for _, member := range []string{"demo-isowatch-1", "demo-isowatch-0"} {
+		first = freeAddress(t)
+		dir := t.TempDir()
+		if err := run(t, dir, monitor, "run", "--config", config, "--group-member", member, "--data", filepath.Join(dir, "data"), "--http", first).Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := slices.Clone(find[*corev1.Pod](t, all).Spec.Containers[0].Args)
+	for asked, there := range map[string]string{"http://demo-isowatch-0.demo-isowatch-pods.watch:8080": "http://" + first, "/etc/isowatch/config/group.yaml": config} {
+		i := slices.Index(args, asked)
+		if i < 0 {
+			t.Fatalf("the pod does not name %s: %q", asked, args)
+		}
+		args[i] = there
+	}
+	if out, err := exec.Command(monitor, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), "found the anomaly that was published to nats:ISOWATCH") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	values["tests"] = map[string]any{"publish": false}
+	for _, o := range objects(t, values) {
+		if _, ok := o.(*corev1.Pod); ok {
+			t.Error("a test of a group that nothing is published to")
+		}
+	}
+}
+
 // helmTest starts a monitor with the chart's configuration, and is the command of the pod that tests it.
 func helmTest(t *testing.T, monitor string, values map[string]any) *exec.Cmd {
 	t.Helper()

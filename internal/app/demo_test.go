@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -63,8 +64,8 @@ func demoHistory(t *testing.T, length time.Duration, seed uint64) (story *told, 
 func TestDemoPlantsWhatShows(t *testing.T) {
 	t.Parallel()
 	planted, silent := map[string]int{}, map[string]int{}
-	for seed := range uint64(5) {
-		story, history := demoHistory(t, time.Minute, seed)
+	for seed := range testrun.Size(2, 5) {
+		story, history := demoHistory(t, time.Minute, uint64(seed))
 		if first := story.planted[0]; first.Bug == "stale read" {
 			t.Errorf("seed %d: the first bug is a stale read", seed)
 		}
@@ -85,7 +86,7 @@ func TestDemoPlantsWhatShows(t *testing.T) {
 		}
 	}
 	for _, bug := range []string{"lost update", "write skew", "dirty read", "stale read"} {
-		if planted[bug] < 20 || silent[bug]*10 > planted[bug] {
+		if planted[bug] < testrun.Size(8, 20) || silent[bug]*10 > planted[bug] {
 			t.Errorf("%s: planted %d times, and not to be seen %d times", bug, planted[bug], silent[bug])
 		}
 	}

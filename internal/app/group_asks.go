@@ -25,6 +25,16 @@ func askingClient(g *config.Group) (*http.Client, error) {
 			return nil, fmt.Errorf("%w: group: CA file %s holds no PEM certificate", ErrConfig, g.CAFile)
 		}
 	}
+	if g.CertFile != "" {
+		show := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { // a renewed one counts without a restart
+			pair, err := tls.LoadX509KeyPair(g.CertFile, g.KeyFile)
+			return &pair, err
+		}
+		if _, err := show(nil); err != nil {
+			return nil, fmt.Errorf("%w: group: certificate: %w", ErrConfig, err)
+		}
+		c.GetClientCertificate = show
+	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig, transport.Proxy = c, nil
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil

@@ -81,3 +81,43 @@ func TestMayLogIn(t *testing.T) {
 		}
 	}
 }
+
+// A member whose pages want a certificate is asked with that of the group's settings.
+func TestMemberThatWantsCertificate(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	own, ownKey := filepath.Join(dir, "own"), filepath.Join(dir, "own.key")
+	writePair(t, cert, key, 1)
+	writePair(t, own, ownKey, 2)
+	other := httptest.NewUnstartedServer(http.NotFoundHandler())
+	l, err := secure(other.Listener, &config.HTTP{CertFile: cert, KeyFile: key, ClientCAFile: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	other.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil {
+			shown = len(r.TLS.VerifiedChains)
+		}
+	})
+	other.Listener = l
+	other.Start()
+	defer other.Close()
+	for _, c := range []struct {
+		group config.Group
+		want  int
+	}{{config.Group{CAFile: cert, CertFile: own, KeyFile: ownKey}, 1}, {config.Group{CAFile: cert}, 0}} {
+		g := &Group{id: "a", config: config.Service{Group: c.group}}
+		if g.asks, err = askingClient(&c.group); err != nil {
+			t.Fatal(err)
+		}
+		shown = -1
+		_, err := g.ask(t.Context(), "https://"+other.Listener.Addr().String(), "/", httptest.NewRequest(http.MethodGet, "/", nil))
+		if err != nil || shown != c.want {
+			t.Errorf("with %q: %d chains (%v), want %d", c.group.CertFile, shown, err, c.want)
+		}
+	}
+	if _, err := askingClient(&config.Group{CertFile: own, KeyFile: key}); !errors.Is(err, ErrConfig) {
+		t.Errorf("a key that does not fit: %v", err)
+	}
+}

@@ -47,7 +47,7 @@ func (g *Group) servePages(context.Context) error {
 		return err
 	}
 	handler := web.ForGroup(web.GroupOptions{
-		Options: web.Options{Guard: a.guarding, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log},
+		Options: web.Options{Guard: a.guarding, Profiles: a.config.HTTP.Profiles, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log},
 		View:    g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit),
 	})
 	a.serve("http", web.NewServer(a.local(handler), g.log), listener)

@@ -25,12 +25,15 @@ type Group struct {
 	// CAFile has the authorities that sign the certificates of members' pages; "": the system's own. ServerName is the
 	// name in the certificates; "": the address.
 	CAFile, ServerName string
+	// CertFile and KeyFile hold the certificate of a member for others whose pages ask for one.
+	CertFile, KeyFile string
 }
 
 func (g *Group) fields() []field {
 	return []field{
 		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}},
 		{"ca-file", text{&g.CAFile}}, {"server-name", text{&g.ServerName}},
+		{"cert-file", text{&g.CertFile}}, {"key-file", text{&g.KeyFile}},
 	}
 }
 
@@ -56,6 +59,12 @@ func (s *Service) validateGroup(f *faults) {
 	}
 	if err := CheckGroupState(g.State); err != "" {
 		f.add("group.state", "%s", err)
+	}
+	if (g.CertFile == "") != (g.KeyFile == "") {
+		f.add("group.cert-file", "group: cert-file and key-file go together")
+	}
+	if s.HTTP.ClientCAFile != "" && g.CertFile == "" {
+		f.add("group.cert-file", "group: with http.client-ca-file members let each other in only with a certificate: name theirs in group.cert-file and group.key-file")
 	}
 	if s.SelfTest > 0 {
 		f.add("self-test", "self-test: members of a group have none: leave one of the two out")

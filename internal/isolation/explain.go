@@ -145,8 +145,11 @@ func operation(o *event.RecordOp) string {
 
 // oneWord is a key between other words. One that has blanks, commas or quotes would look like other operations,
 // and is quoted.
-func oneWord(key string) string {
-	if key == "" || strings.ContainsAny(key, " \t\r\n,\"") {
+func oneWord(key string) string { return wordWithout(key, "") }
+
+// wordWithout is oneWord, where further signs would end a key.
+func wordWithout(key, signs string) string {
+	if key == "" || strings.ContainsAny(key, " \t\r\n,\""+signs) {
 		return strconv.Quote(key)
 	}
 	return key

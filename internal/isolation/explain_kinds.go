@@ -34,10 +34,10 @@ func otherOperation(o *event.RecordOp) string {
 func bounds(o *event.RecordOp) string {
 	from, to := "", ""
 	if o.HasFrom {
-		from = o.From
+		from = boundName(o.From)
 	}
 	if o.HasTo {
-		to = o.To
+		to = boundName(o.To)
 	}
 	text := fmt.Sprintf("[%s, %s)", from, to)
 	if o.Limit > 0 {
@@ -49,10 +49,16 @@ func bounds(o *event.RecordOp) string {
 	return text
 }
 
+// boundName is a key at the end of a range, and rowName one before the value of its row. Besides blanks, commas and quotes,
+// the signs that end it are quoted.
+func boundName(key string) string { return wordWithout(key, "[])") }
+
+func rowName(key string) string { return wordWithout(key, "[]=") }
+
 func rows(o *event.RecordOp) string {
 	texts := make([]string, len(o.Rows))
 	for i, r := range o.Rows {
-		texts[i] = r.Key + "=" + r.Value
+		texts[i] = rowName(r.Key) + "=" + r.Value
 	}
 	return "[" + strings.Join(texts, " ") + "]"
 }

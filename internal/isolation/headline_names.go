@@ -42,12 +42,15 @@ func shortID(id string) string {
 	return id[:head] + "..." + id[tail:]
 }
 
-// keyName is a key in a sentence. One of digits alone would read as a value.
+// KeyName is keyName, for sentences that are made elsewhere.
+func KeyName(key string) string { return keyName(key) }
+
+// keyName is a key in a sentence, as operations have it. One of digits alone would read as a value.
 func keyName(key string) string {
 	if digits(key) {
 		return "key " + key
 	}
-	return key
+	return oneWord(key)
 }
 
 func digits(text string) bool {

@@ -67,3 +67,38 @@ func TestKeysInEvidence(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A key that looks like several words is quoted in sentences, ranges and rows, as in operations. Others stay as they are.
+func TestKeysAreQuoted(t *testing.T) {
+	for key, want := range map[string]string{
+		"x": "x", "account:7/a.b": "account:7/a.b", "12": "key 12", "x, w y": `"x, w y"`, "a b": `"a b"`, `say "x"`: `"say \"x\""`, "a\nb": `"a\nb"`, "": `""`, "a=b": "a=b", "f(x)": "f(x)",
+	} {
+		if got := keyName(key); got != want {
+			t.Errorf("%q: %s, want %s", key, got, want)
+		}
+	}
+	if got := keyList([]string{"x, w y", "z"}); got != `"x, w y", z` {
+		t.Error(got)
+	}
+	o := event.RecordOp{Kind: event.Range, HasFrom: true, From: "a", HasTo: true, To: "b", Rows: []event.RecordRow{{Key: "a", Value: "1"}}}
+	if got := Operation(&o); got != "range [a, b) [a=1]" {
+		t.Error(got)
+	}
+	o.From, o.To, o.Rows[0].Key = "a, b", "c)", "a=b"
+	if got := Operation(&o); got != `range ["a, b", "c)") ["a=b"=1]` {
+		t.Error(got)
+	}
+	w := finding.Witness{Txns: []event.Record{
+		{ID: "T1", Status: event.Committed, Ops: []event.RecordOp{{Kind: event.Read, Key: "x, w y", Value: "0"}, {Kind: event.Write, Key: "x, w y", Value: "1"}}},
+		{ID: "T2", Status: event.Committed, Ops: []event.RecordOp{{Kind: event.Read, Key: "x, w y", Value: "0"}, {Kind: event.Write, Key: "x, w y", Value: "2"}}},
+	}, Edges: []finding.Dependency{
+		{From: 0, To: 1, Label: finding.RW, Key: "x, w y", Value: "2", Shown: -1}, {From: 1, To: 0, Label: finding.RW, Key: "x, w y", Value: "1", Shown: -1},
+	}}
+	var f finding.Finding
+	NameCycle(&w).Fill(&f, &w, Level{Base: Serializable})
+	for _, text := range []string{f.Headline, f.Edges[0].Evidence, f.Edges[1].Evidence} {
+		if !strings.Contains(text, `"x, w y"`) || strings.Contains(strings.ReplaceAll(text, `"x, w y"`, ""), "x, w y") {
+			t.Errorf("%s", text)
+		}
+	}
+}

@@ -14,7 +14,7 @@ func TestPossibleAt(t *testing.T) {
 	opt := Small()
 	opt.Blind = 0.5
 	held, fell := map[Level]int{}, map[Level]int{}
-	for i := range testrun.Count(1500) {
+	for i := range testrun.Size(100, 1500) {
 		h := Random(rand.New(rand.NewPCG(uint64(i), 37)), opt)
 		for _, l := range append(AllLevels(), SaturatedLevels()...) {
 			by := Possible

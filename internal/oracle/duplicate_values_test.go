@@ -14,7 +14,7 @@ func TestDuplicateValuesAgreeWithBruteForce(t *testing.T) {
 	opt.Lists, opt.Max = false, 5
 	rng := rand.New(rand.NewPCG(51, 52))
 	held, fell := map[Level]int{}, map[Level]int{}
-	for i := range testrun.Count(4000) {
+	for i := range testrun.Size(250, 4000) {
 		opt.Blind, opt.Repeat = []float64{0.1, 0.5, 0.9}[i%3], []float64{0.3, 0.6}[i%2]
 		h := Random(rng, opt)
 		if choices, _ := Dependencies(h).choices(); len(choices) == 0 {

@@ -158,6 +158,7 @@ func TestTriedOfLevels(t *testing.T) {
 	if enough(t, 300) && (again == 0 || fell == 0) {
 		t.Error("too few")
 	}
+	// In 2912 strong-repeatable-read falls by an order that is forced at the causal levels alone: without them it is open.
 	if missed*1000 > fell+1000 {
 		t.Errorf("%d of %d levels that fall are not told without others: too many", missed, fell)
 	}

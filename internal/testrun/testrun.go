@@ -19,7 +19,7 @@ import (
 const (
 	Setting   = "ISOWATCH_SIM"
 	InFull    = "long"
-	shortForm = 16
+	shortForm = 32
 	shortest  = 5
 )
 

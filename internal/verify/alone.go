@@ -287,7 +287,7 @@ func checkIncompatible(w *finding.Witness, a, b *event.Record) error {
 	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)
 }
 
-// appendsInOrder are the elements that t appended to the list since it last replaced or deleted the list.
+// appendsInOrder lists the elements that t appended since it last replaced or deleted the list.
 func appendsInOrder(t *event.Record, key string) (own []string) {
 	for i := range t.Ops {
 		switch o := &t.Ops[i]; {

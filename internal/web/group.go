@@ -67,6 +67,9 @@ func ForGroup(o GroupOptions) http.Handler {
 	mux.HandleFunc("GET /style.css", styleSheet)
 	mux.HandleFunc("GET /favicon.svg", favicon)
 	mux.HandleFunc("GET /favicon.ico", favicon)
+	if o.Profiles {
+		profiles(mux)
+	}
 	packed := gzhttp.GzipHandler(mux)
 	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, UnitPages) {

@@ -81,6 +81,8 @@ func TestProfiles(t *testing.T) {
 		status, _, _ := get(Handler(o), "/debug/pprof/goroutine?debug=1")
 		if want := map[bool]int{false: http.StatusNotFound, true: http.StatusOK}[on]; status != want {
 			t.Errorf("profiles %v: %d", on, status)
+		} else if status, _, _ := get(ForGroup(GroupOptions{Options: o}), "/debug/pprof/goroutine?debug=1"); status != want {
+			t.Errorf("profiles %v of a group: %d", on, status)
 		}
 		if status, body, _ := get(Handler(o), "/debug/pprof/cmdline"); status == http.StatusOK {
 			t.Errorf("the command line is shown: %s", body)

@@ -16,7 +16,7 @@ import (
 )
 
 // Parts is how many parts of its span a strip and a chart show.
-const Parts = 60
+const Parts = page.Parts
 
 // SourcesOnPage is how many sources one overview shows.
 const SourcesOnPage = 50
@@ -70,15 +70,15 @@ type Level struct {
 }
 
 // Cell is a part of a strip.
-type Cell uint8
+type Cell = page.Cell
 
 const (
-	NoData Cell = iota
-	OK
-	Open // no violation was found, and only the contract leaves it unknown
-	Unknown
-	Violated
-	InWork // its panes are not closed yet
+	NoData   = page.NoData
+	OK       = page.OK
+	Open     = page.Open
+	Unknown  = page.Unknown
+	Violated = page.Violated
+	InWork   = page.InWork
 )
 
 // Input is how an input fares.

@@ -16,84 +16,16 @@ import (
 // Sizes of a strip and of a chart, in user units.
 const (
 	cellWidth   = 5
-	stripHeight = 18
 	chartHeight = 90
 )
-
-// cells are how a part is drawn: a class, and a height that tells it from others without colours.
-var cells = [...]struct {
-	class  string
-	height int
-	word   string
-}{NoData: {"nodata", 2, "without data"}, OK: {"ok", 8, "ok"}, Open: {"open", 8, "no violation found"}, Unknown: {"unknown", 12, "unknown"}, Violated: {"violated", stripHeight, "violated"}, InWork: {"inwork", 8, "in work"}}
-
-// Words says what the strip shows.
-func (l *Level) Words() string {
-	var n [len(cells)]int
-	for _, c := range l.Cells {
-		n[c]++
-	}
-	var texts []string
-	for c := len(cells) - 1; c >= 0; c-- {
-		if n[c] > 0 {
-			texts = append(texts, fmt.Sprintf("%d %s", n[c], cells[c].word))
-		}
-	}
-	return fmt.Sprintf("%s, %d parts: %s", l.Name, Parts, strings.Join(texts, ", "))
-}
 
 // Strip is the strip as a picture, without links.
 func (l *Level) Strip() template.HTML { return l.strip(time.Time{}, 0, nil) }
 
-// strip is the strip as SVG. All of its texts are ours but the level's name, which is one of a table. Where it
-// is known when the strip begins, stretches say when they were, and the violated ones are links.
+// strip is the strip as SVG. Where it is known when it begins, stretches say when they were, and the violated ones are links.
 func (l *Level) strip(begins time.Time, part time.Duration, link func(from, to time.Time) string) template.HTML {
-	var b strings.Builder
-	text, role := template.HTMLEscapeString(l.Words()), "img"
-	timed := link != nil && !begins.IsZero()
-	if timed {
-		role = "group" // its links are told
-	}
-	fmt.Fprintf(&b, `<svg class="strip" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="%[4]s" aria-label="%[3]s">`, Parts*cellWidth, stripHeight, text, role)
-	if !timed {
-		fmt.Fprintf(&b, `<title>%s</title>`, text)
-	}
-	for i := 0; i < Parts; {
-		end := i
-		for end < Parts && l.Cells[end] == l.Cells[i] {
-			end++
-		}
-		c := cells[l.Cells[i]]
-		look := ""
-		if l.Cells[i] == InWork {
-			look = ` fill="none" stroke="currentColor" stroke-dasharray="2 2"`
-		}
-		box := fmt.Sprintf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d"%s>`, c.class, i*cellWidth, stripHeight-c.height, (end-i)*cellWidth, c.height, look)
-		if timed {
-			from, to := begins.Add(time.Duration(i)*part), begins.Add(time.Duration(end)*part)
-			said := c.word + ", " + stretch(from, to)
-			box += title(said, from, to) + "</rect>"
-			if l.Cells[i] == Violated {
-				box = fmt.Sprintf(`<a href="%s" aria-label="%s">%s</a>`, template.HTMLEscapeString(link(from, to)), said, box)
-			}
-		} else {
-			box += "</rect>"
-		}
-		b.WriteString(box)
-		i = end
-	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String())
-}
-
-// stretch is a stretch of time in words.
-func stretch(from, to time.Time) string {
-	return from.UTC().Format("2006-01-02 15:04") + " to " + to.UTC().Format("2006-01-02 15:04 UTC")
-}
-
-// title is a tip about a stretch of time. A page's script adds when that is where the reader is.
-func title(said string, from, to time.Time) string {
-	return fmt.Sprintf(`<title data-from="%s" data-to="%s">%s</title>`, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), said)
+	s := page.Strip{Name: l.Name, Cells: l.Cells, Begins: begins, Part: part, Link: link}
+	return s.SVG()
 }
 
 // listOf is a link to the findings that were found first in a stretch of time. With "ended-" it is to those whose
@@ -222,8 +154,8 @@ func (c chart) draw(width int) template.HTML {
 			continue
 		}
 		from := p.From.Add(time.Duration(j) * part)
-		said := finding.Counted(int64(sum), "finding", "findings") + ", " + stretch(from, from.Add(part))
-		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(listOf(p.Base, c.query(), "", from, from.Add(part))), said, title(said, from, from.Add(part)))
+		said := finding.Counted(int64(sum), "finding", "findings") + ", " + page.Stretch(from, from.Add(part))
+		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(listOf(p.Base, c.query(), "", from, from.Add(part))), said, page.Tip(said, from, from.Add(part)))
 		top := float64(floor)
 		for _, x := range c.series {
 			if j >= len(x.Counts) || x.Counts[j] == 0 {

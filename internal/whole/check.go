@@ -88,6 +88,8 @@ type Report struct {
 	Counters ReportCounters          `json:"counters"` // of all sources together
 	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
 
+	Panes []window.Pane `json:"-"` // of levels that were not decided at once: closed ones, each in its latest revision
+
 	reads int64 // that were taken in
 }
 
@@ -188,7 +190,17 @@ type Checking struct {
 	effects  window.Effects
 	Findings []finding.Finding
 	at       map[string]int // index into findings, by id
+	panes    map[paneOf]window.Pane
 }
+
+// paneOf names a pane.
+type paneOf struct {
+	source string
+	start  int64
+}
+
+// maxPanes are kept for a report. With more, it has no verdicts over time.
+const maxPanes = 20_000
 
 type historySource struct {
 	name    string
@@ -316,6 +328,15 @@ func (h *Checking) collect() {
 			h.Findings[at].State = finding.Withdrawn
 		}
 	}
+	for i := range h.effects.Panes {
+		p := &h.effects.Panes[i]
+		if h.panes == nil {
+			h.panes = map[paneOf]window.Pane{}
+		}
+		if len(h.panes) <= maxPanes {
+			h.panes[paneOf{p.Source, p.Start}] = *p
+		}
+	}
 	h.effects.Reset()
 }
 
@@ -357,6 +378,11 @@ func (h *Checking) Report(name string) *Report {
 				HideFinding(h.HideKey, &f)
 			}
 			r.Findings = append(r.Findings, f)
+		}
+	}
+	if len(h.panes) <= maxPanes {
+		for _, p := range h.panes {
+			r.Panes = append(r.Panes, p)
 		}
 	}
 	if h.Brief {

@@ -41,9 +41,13 @@ func Templates() *template.Template {
 // address is one in a text, with its marks escaped.
 var address = regexp.MustCompile(`&lt;(https://[-A-Za-z0-9._~/#%]+)&gt;`)
 
-// linked is a text with links for the addresses in it, which stand between < and >.
+// flag is one of a command, with nothing before it that would make it a part of a word.
+var flag = regexp.MustCompile(`(^|[\s(\[])(--?[a-z][-a-z0-9]*)`)
+
+// linked is a text with links for the addresses in it, which stand between < and >. Its flags stay in one line.
 func linked(text string) template.HTML {
-	return template.HTML(address.ReplaceAllString(template.HTMLEscapeString(text), `<a href="$1" rel="noreferrer">$1</a>`))
+	text = flag.ReplaceAllString(template.HTMLEscapeString(text), `$1<span class="flag">$2</span>`)
+	return template.HTML(address.ReplaceAllString(text, `<a href="$1" rel="noreferrer">$1</a>`))
 }
 
 // Options say how a finding is shown. The zero value is for a report.
@@ -90,12 +94,12 @@ func newCard(f finding.Finding, o Options) *Card {
 	return c
 }
 
-// Named is the anomaly in words, as its group has them. A title that says more follows.
-func (c *Card) Named() string {
-	if common := isolation.TitleOf(c.Anomaly); common != "" && common != c.Title && c.Title != c.Anomaly {
-		return common + ": " + c.Title
+// FormOf is the title of its group, where its own title says more; "" otherwise.
+func (c *Card) FormOf() string {
+	if common := isolation.TitleOf(c.Anomaly); common != c.Title && c.Title != c.Anomaly {
+		return common
 	}
-	return c.Title
+	return ""
 }
 
 // Merged says what the count counts.

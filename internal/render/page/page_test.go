@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestReport(t *testing.T) {
 	text := b.String()
 	for _, want := range []string{
 		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
-		`<a href="#1f">write skew: write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
+		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
 		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {
@@ -163,8 +164,9 @@ func TestBrief(t *testing.T) {
 // An address in an advice is a link, and nothing else of the text is.
 func TestLinked(t *testing.T) {
 	for text, want := range map[string]string{
-		"Jepsen: <https://jepsen.io/a-b.1>.":                     `Jepsen: <a href="https://jepsen.io/a-b.1" rel="noreferrer">https://jepsen.io/a-b.1</a>.`,
-		`<script>x</script> <https://x"onclick=1> & javascript:`: `&lt;script&gt;x&lt;/script&gt; &lt;https://x&#34;onclick=1&gt; &amp; javascript:`,
+		"Jepsen: <https://jepsen.io/a-b.1>.":                                                      `Jepsen: <a href="https://jepsen.io/a-b.1" rel="noreferrer">https://jepsen.io/a-b.1</a>.`,
+		`<script>x</script> <https://x"onclick=1> & javascript:`:                                  `&lt;script&gt;x&lt;/script&gt; &lt;https://x&#34;onclick=1&gt; &amp; javascript:`,
+		"Run monitor findings --id 1f --output svg, or -o dot (--html). A well-known a--b stays.": `Run monitor findings <span class="flag">--id</span> 1f <span class="flag">--output</span> svg, or <span class="flag">-o</span> dot (<span class="flag">--html</span>). A well-known a--b stays.`,
 	} {
 		if got := string(linked(text)); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -181,15 +183,22 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// The name on a finding's page begins with the name of its group.
-func TestNamed(t *testing.T) {
+// A finding has one title: on pages the same as in alerts and JSON. Behind it stands the title of its group, where that is
+// another one.
+func TestTitle(t *testing.T) {
 	for _, c := range []struct{ anomaly, title, want string }{
-		{"G-single-item", "fractured read", "read skew: fractured read"},
-		{"G-single-item", "read skew", "read skew"},
+		{"G-single-item", "fractured read", "fractured read (G-single-item, a form of read skew)"},
+		{"G-single-item", "read skew", "read skew (G-single-item)"},
 		{"G-single-item", "", "G-single-item"},
-		{"unheard-of", "a title", "a title"},
+		{"unheard-of", "a title", "a title (unheard-of)"},
 	} {
-		if got := NewCard(finding.Finding{ID: "1f", Anomaly: c.anomaly, Title: c.title}, Options{}).Named(); got != c.want {
+		var b strings.Builder
+		if err := WriteReport(&b, &Report{Parts: []Part{{Findings: []finding.Finding{{ID: "1f", Anomaly: c.anomaly, Title: c.title}}}}}); err != nil {
+			t.Fatal(err)
+		}
+		_, h1, _ := strings.Cut(b.String(), `<span class="title">`)
+		h1, _, _ = strings.Cut(h1, "</h1>")
+		if got := strings.Join(strings.Fields(regexp.MustCompile("<[^>]*>").ReplaceAllString(h1, "")), " "); got != c.want {
 			t.Errorf("%s, %q: %q, want %q", c.anomaly, c.title, got, c.want)
 		}
 	}

@@ -35,6 +35,8 @@ type Part struct {
 	Heading  string // "": none
 	Facts    []Fact // what was checked, and what came out
 	Verdicts []Verdict
+	Panes    []Pane // verdicts over time; none: that is not known
+	Timed    bool   // panes say when they were
 	Findings []finding.Finding
 	Left     int // findings that are not in it
 }
@@ -43,6 +45,9 @@ type Part struct {
 type Verdict struct {
 	Level, Verdict, Why string
 }
+
+// Over is the strip of a level; nil where there is none.
+func (p *Part) Over(level string) *Strip { return stripOf(level, p.Panes, p.Timed) }
 
 // reported is a report as the template shows it.
 type reported struct {
