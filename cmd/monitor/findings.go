@@ -47,7 +47,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			case id != "" && (dead || panes):
 				return usagef("--id names a finding, not a dead letter or a pane")
 			case some.any() && (dead || panes || id != ""):
-				return usagef("--source, --anomaly, --since and --limit are for lists of findings: leave out --id, --dead-letters and --panes")
+				return usagef("--source, --anomaly, --violations, --since and --limit are for lists of findings: leave out --id, --dead-letters and --panes")
 			case dead:
 				kind = app.DeadLetters
 			case panes:

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // selection is which findings to print. The zero value is all of them.
@@ -17,6 +19,7 @@ type selection struct {
 	source, anomaly string
 	since           time.Duration // before now, by when this revision was found; 0: at any time
 	limit           int           // the latest ones; 0: no limit
+	violations      bool          // only those that the verdict VIOLATED is printed with
 	now             time.Time
 
 	latest [][]byte // a ring of limit records
@@ -26,12 +29,13 @@ type selection struct {
 func (s *selection) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.source, "source", "", "print findings of this source only")
 	f.StringVar(&s.anomaly, "anomaly", "", "print findings of this anomaly only, such as lost-update")
+	f.BoolVar(&s.violations, "violations", false, "print violations of the expected level only, which are certain and not withdrawn")
 	f.DurationVar(&s.since, "since", 0, "print findings of the last DURATION only, such as 1h (default: all)")
 	f.IntVar(&s.limit, "limit", 0, "print the latest N findings only (default: all)")
 }
 
 func (s *selection) any() bool {
-	return s.source != "" || s.anomaly != "" || s.since != 0 || s.limit != 0
+	return s.source != "" || s.anomaly != "" || s.since != 0 || s.limit != 0 || s.violations
 }
 
 // check says what is wrong with it.
@@ -60,6 +64,15 @@ func (s *selection) take(record []byte, show func([]byte) error) error {
 	}
 	if s.source != "" && f.Source != s.source || s.anomaly != "" && f.Anomaly != s.anomaly {
 		return nil
+	}
+	if s.violations {
+		var f finding.Finding
+		if err := json.Unmarshal(record, &f); err != nil {
+			return err
+		}
+		if v, _ := words.VerdictOf(&f); v != words.Violated {
+			return nil
+		}
 	}
 	if s.since > 0 {
 		at, err := time.Parse(time.RFC3339Nano, f.DetectedAt)

@@ -59,6 +59,9 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 				return err // otherwise it is told together with what is wrong with the file
 			}
 			*began = true
+			if path := c.CommandPath(); path != "monitor run" && path != "monitor config show" { // they know more, and tell it themselves
+				t.warnOfMisspelt(c)
+			}
 			t.tellTaken(c.Flags())
 			return nil
 		},

@@ -175,7 +175,7 @@ func (a *asking) get(ctx context.Context, address string) (io.ReadCloser, error)
 	case http.StatusOK:
 		return answer.Body, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
-		err = usageError{fmt.Errorf("it refuses the login: %s", answer.Status)}
+		err = usageError{fmt.Errorf("it refuses the login (%s): give --user and --password-file, or --token-file", answer.Status)}
 	default:
 		err = fmt.Errorf("it answers %s", strings.TrimSpace(answer.Status))
 	}

@@ -60,7 +60,7 @@ func TestSelfTestCommand(t *testing.T) {
 		{[]string{server.URL}, true, exitOK, "it found the anomaly"},
 		{[]string{server.URL + "/locked", "--token-file", file}, true, exitOK, "it found the anomaly"},
 		{[]string{server.URL, "--patience", "2500ms"}, false, exitViolated, "it did not find its planted anomaly"},
-		{[]string{server.URL + "/locked"}, true, exitUsage, "refuses the login"},
+		{[]string{server.URL + "/locked"}, true, exitUsage, "refuses the login (401 Unauthorized): give --user and --password-file, or --token-file"},
 		{[]string{server.URL + "/without"}, true, exitUsage, "has no self-test"},
 		{[]string{server.URL, "--config", tail}, true, exitOK, "it found the anomaly that it planted"},
 		{[]string{server.URL, "--config", tail, "--config", tail}, true, exitUsage, "2 files of --config for 1 services"},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ const (
 )
 
 // howToLogIn says what lets people change something.
-const howToLogIn = "Nobody can acknowledge, silence or reload here, since nobody is known: set http.user with a password, http.token or http.client-ca-file."
+const howToLogIn = "Nobody can acknowledge, silence or reload here, since nobody is known: set http.user with http.password-file, http.token-file or http.client-ca-file."
 
 // periods are how long a silence may last, for people to choose from.
 var periods = []choice{{"1h", "1 hour"}, {"4h", "4 hours"}, {"24h", "1 day"}, {"168h", "7 days"}, {"720h", "30 days"}}
@@ -100,9 +101,9 @@ func readChange(r *http.Request, group string, now time.Time) (c change, err err
 			return c, errors.New(`"until" is not a time in the form of RFC 3339`)
 		}
 	} else {
-		d, err := time.ParseDuration(f.Get("for"))
+		d, err := duration(f.Get("for"))
 		if err != nil {
-			return c, errors.New(`a silence needs "for", such as 4h, or "until", a time in the form of RFC 3339`)
+			return c, errors.New(`a silence needs "for", such as 4h or 2d, or "until", a time in the form of RFC 3339`)
 		}
 		c.until = now.Add(d)
 	}
@@ -110,6 +111,15 @@ func readChange(r *http.Request, group string, now time.Time) (c change, err err
 		return c, errors.New("a silence ends in the future, within a year")
 	}
 	return c, nil
+}
+
+// duration reads how long a silence is: as Go's durations are written, or in days.
+func duration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
 }
 
 // apply changes the marks of a group as c says.
