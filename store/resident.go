@@ -38,7 +38,7 @@ type shared struct {
 	err   error
 }
 
-// files is what a look found less than residentEvery ago.
+// files gives the bytes that were found less than residentEvery ago, or looks again.
 func (x *shared) files() (int64, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
