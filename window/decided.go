@@ -125,7 +125,7 @@ func (o *core) nothingText() string {
 		}
 		say += "declare " + listed(where)
 		if len(too) > 0 {
-			say += " (for keys that are deleted, " + listed(too) + " too)"
+			say += ". Keys that recorded transactions delete need more: " + listed(too)
 		}
 		return say
 	case len(too) > 0:

@@ -50,7 +50,7 @@ func (q *question) lacksOfRecords() []lack {
 		{(*question).clamped, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows", nil, ofRecords},
 		{says: (*question).unwatched},
 		{says: (*question).missedEarlier},
-		{(*question).partial, "the capture is declared partial", "", nil, ofContract},
+		{(*question).partial, "not all writers are captured (capture=partial)", "", nil, ofContract},
 		{(*question).uncertain, "there are uncertain findings, which a missing record could explain", "", nil, ofRecords},
 		{(*question).horizonOfPane, "dependencies on transactions that had left the window", "", nil, ofRecords},
 	}

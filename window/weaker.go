@@ -167,7 +167,7 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	}
 	b.WriteString(g.who(s, g.Pattern, "sessions: they name none", maxWeaker))
 	fmt.Fprintf(&b, "\n  - for example %s", finding.OneLine(strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", ")))
-	b.WriteString("\nThey get what they asked for, so anomalies that this level allows are not alerted. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
+	b.WriteString("\nThey get what they asked for. Anomalies among them that this level allows, such as lost updates, are stored as allowed, and not alerted: look at the list of findings. `monitor check` without --expect tells them too. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
 		"that expects it. If the records are wrong about it, declare isolation=ignore.")
 	return b.String()
 }

@@ -104,6 +104,9 @@ func syntaxFault(name string, err error) *Fault {
 			_, what, _ = strings.Cut(rest, ": ")
 		}
 	}
+	if strings.Contains(what, "cannot start any token") {
+		what += ": is it a tab? A line may be indented by spaces only"
+	}
 	return &Fault{Text: "not YAML: " + what, Name: name, Line: line}
 }
 

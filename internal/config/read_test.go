@@ -257,3 +257,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A tab, which YAML takes for no indent, is named.
+func TestTabIsNamed(t *testing.T) {
+	if _, err := Parse("f", []byte("watch:\n\tpane: 10s\n"), nil); err == nil || !strings.Contains(err.Error(), "is it a tab?") {
+		t.Errorf("%v", err)
+	}
+}

@@ -77,7 +77,7 @@ var namedAnomalies = []anomaly{
 	{name: "gap", title: "missing records",
 		means: "The content of these records cannot be checked."},
 	{name: finding.WeakerThanExpected, title: "a weaker level than expected",
-		means: "The database keeps its promise, and these transactions do not ask for enough of it."},
+		means: "These transactions do not ask for what is expected. An anomaly among them that their own level allows, such as a lost update, raises no alert."},
 	{name: "cyclic-versions", title: "versions in a circle", elleNot: []string{"read-uncommitted"}, reach: every(ReadUncommitted),
 		means: "The versions of a key are not in any order: the database, the clocks, or what the contract says of them is wrong."},
 	{name: "G-single", title: "read skew over a range", elleNot: []string{"consistent-view"}, reach: reach{[]Base{MonotonicAtomicView}, []Base{ConsistentView}}},

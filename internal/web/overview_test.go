@@ -76,7 +76,7 @@ func TestOpenByContract(t *testing.T) {
 	for _, byContract := range []bool{true, false} {
 		o, _, _ := options()
 		o.Overview = func(time.Duration, int) Overview {
-			l := Level{Name: "serializable", Verdict: "no violation found", Reason: "the capture is declared partial"}
+			l := Level{Name: "serializable", Verdict: "no violation found", Reason: "not all writers are captured (capture=partial)"}
 			l.Cells[7] = Open
 			return Overview{Total: 1, Sources: []Source{{Name: "orders", Verdict: "unknown", ByContract: byContract, Decided: "98.7%", Levels: []Level{l}}}}
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrForeign: a file is not a history in a known format.
-var ErrForeign = errors.New("no line of it is a record, and it is a history in no other format that is known")
+var ErrForeign = errors.New("no line of it is a record (docs/format.md), and it is a history in no other format that is known")
 
 // Recognizer tells a history with bad records from what is none at all.
 type Recognizer struct {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -124,7 +125,10 @@ func Open(ctx context.Context, url string, o Options) (*Target, error) {
 
 // unknown is the error of a URL that names nothing that can be probed.
 func unknown(url string) error {
-	return fmt.Errorf("the URL %q names no database that can be probed: want postgres://, mysql://, sqlite:///FILE, sim:LEVEL or exec:COMMAND", Redact(url))
+	if !strings.Contains(url, "://") {
+		return errors.New("the URL names no database that can be probed: begin it with postgres://, mysql:// or mariadb://, or give sqlite:///FILE, sim:LEVEL or exec:COMMAND")
+	}
+	return fmt.Errorf("the URL %q names no database that can be probed: want postgres://, mysql://, mariadb://, sqlite:///FILE, sim:LEVEL or exec:COMMAND", Redact(url))
 }
 
 func scheme(url string) string {
