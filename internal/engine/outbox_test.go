@@ -144,17 +144,17 @@ func TestOutboxOfDeadSink(t *testing.T) {
 }
 
 func TestOutboxBytes(t *testing.T) {
-	x := newTold(t, 0, 2000)
+	x := newTold(t, 0, 4000)
 	x.find(1)
 	one := x.engine.Status().Outbox.Bytes
-	if one < 200 || one > 1000 {
+	if one < 200 || one > 2000 {
 		t.Fatalf("a finding takes %d bytes", one)
 	}
 	for range 20 {
 		x.find(1)
 	}
-	if s := x.engine.Status().Outbox; s.Bytes > 2000 || s.Bytes < 2000-2*one || s.Findings+s.Dropped != 21 {
-		t.Errorf("kept %+v of 21, want some 2000 bytes", s)
+	if s := x.engine.Status().Outbox; s.Bytes > 4000 || s.Bytes < 4000-2*one || s.Findings+s.Dropped != 21 {
+		t.Errorf("kept %+v of 21, want some 4000 bytes", s)
 	}
 }
 
