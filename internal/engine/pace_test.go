@@ -119,29 +119,3 @@ func TestIdlePartitionMakesFewSteps(t *testing.T) {
 	x.until(4)
 	x.end()
 }
-
-// TestCalmPartitionMakesFewerSteps: without a record for a minute, a reader at the end makes a step every other second.
-func TestCalmPartitionMakesFewerSteps(t *testing.T) {
-	x := newPaced(t, time.Millisecond, awayEpoch)
-	x.send(1, true)
-	x.until(1)
-	x.clock.Add(int64(time.Minute + time.Second))
-	x.send(0, true)
-	x.until(2)
-	for range 3 {
-		x.clock.Add(int64(500 * time.Millisecond))
-		x.send(0, true)
-	}
-	x.until(2)
-	x.clock.Add(int64(500 * time.Millisecond))
-	x.send(0, true)
-	x.until(3)
-	x.send(1, false)
-	x.until(4)
-	x.send(0, true)
-	x.until(5)
-	x.clock.Add(int64(900 * time.Millisecond))
-	x.send(0, true)
-	x.until(6)
-	x.end()
-}

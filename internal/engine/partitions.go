@@ -32,7 +32,8 @@ const (
 	confirmFresh = int64(25 * time.Millisecond)
 )
 
-func (e *Engine) confirmAfter(now int64) int64 {
+// confirmEvery is confirmAfter, and twice as long when no record has come for a minute.
+func (e *Engine) confirmEvery(now int64) int64 {
 	if e.calm(now) {
 		return int64(calmEvery) - confirmAfter/9 // readers are not exact
 	}
@@ -82,7 +83,7 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 		return window.Left
 	case c.CaughtUp:
 		p.problem = ""
-		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < e.confirmAfter(p.heard) {
+		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < e.confirmEvery(p.heard) {
 			p.atEnd = before
 			w.confirmed = append(w.confirmed, c.Partition)
 			return window.NoNews
