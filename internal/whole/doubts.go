@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,6 +25,8 @@ const (
 	maxDoubts = 20
 	// maxLooked are the records whose fields are looked at: a misspelt field is in all of them.
 	maxLooked = 1000
+	// maxIDs are known, some 400 MB. A record behind them repeats none that is known.
+	maxIDs = 4 << 20
 )
 
 // doubts finds likely mistakes.
@@ -63,6 +66,10 @@ func (d *doubts) txn(b *event.Batch, t *event.Txn) (repeated bool) {
 			d.add(text, where())
 		}
 	}
+	if foreignVersion(b, t) {
+		d.add("a read shows the version that its transaction gave to another key: a version must belong to the key. "+
+			"Record the version of a row, such as xmin, under one key for the row, and not under one for each column", where())
+	}
 	if d.ids == nil {
 		d.ids = map[[2]event.Hash]seenID{}
 	}
@@ -76,10 +83,42 @@ func (d *doubts) txn(b *event.Batch, t *event.Txn) (repeated bool) {
 	case known && !before.unknown && t.Status != event.Unknown:
 		d.add("the record has the id of an earlier one, and other content", where())
 		return true
+	case !known && len(d.ids) >= maxIDs:
 	case !known || before.unknown:
 		d.ids[id] = seenID{content, t.Status == event.Unknown}
 	}
 	return known
+}
+
+// foreignVersion says whether t read a key that it had not written, at a version that it wrote to another one. So it is
+// where keys are columns, and versions those of rows.
+func foreignVersion(b *event.Batch, t *event.Txn) bool {
+	ops := b.OpsOf(t)
+	ops = ops[:min(len(ops), 256)] // each is compared with those before it
+	version := func(o *event.Op) []byte {
+		if o.Flags&event.HasExtra == 0 {
+			return nil
+		}
+		return b.Bytes(b.Extras[o.Extra].Version)
+	}
+	for i := range ops {
+		o := &ops[i]
+		v := version(o)
+		if o.Kind != event.Read || len(v) == 0 {
+			continue
+		}
+		other, own := false, false
+		for j := range ops[:i] {
+			if w := &ops[j]; w.Kind != event.Read {
+				own = own || w.KeyHash == o.KeyHash
+				other = other || w.KeyHash != o.KeyHash && bytes.Equal(version(w), v)
+			}
+		}
+		if other && !own {
+			return true
+		}
+	}
+	return false
 }
 
 // line notes fields that are ignored, of records in JSON.

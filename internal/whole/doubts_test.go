@@ -17,6 +17,8 @@ func TestSurveyDoubts(t *testing.T) {
 		{"field of an operation", `{"txn":"A",` + committed + `,"start":5,"end":6,"ops":[{"op":"r","key":"x","value":1,"versoin":1}]}`, `the field "versoin" is ignored: did you mean version?`},
 		{"field in other letters", `{"txn":"A",` + committed + `,"Start":5,"start":5,"end":6,"ops":[]}`, `the field "Start" is ignored: did you mean start?`},
 		{"field of somebody", `{"txn":"A",` + committed + `,"start":5,"end":6,"ops":[],"datacenter":"b"}`, `the field "datacenter" is ignored`},
+		{"version of a row", `{"txn":"A",` + committed + `,"start":5,"end":6,"ops":[{"op":"r","key":"i/price","value":1,"version":7},{"op":"w","key":"i/stock","value":2,"version":8},{"op":"r","key":"i/price","value":1,"version":8}]}`, "the version that its transaction gave to another key"},
+		{"version of each key", `{"txn":"A",` + committed + `,"start":5,"end":6,"ops":[{"op":"w","key":"a","value":2,"version":8},{"op":"w","key":"b","value":2,"version":8},{"op":"r","key":"a","value":2,"version":8}]}`, ""},
 		{"repetition", wellRecorded, "the record is a repetition"},
 		{"other content", `{"txn":"T1",` + committed + `,"start":5,"end":6,"ops":[]}`, "the id of an earlier one, and other content"},
 		{"outcome that came later", `{"txn":"A","status":"unknown","ops":[]}` + "\n" + `{"txn":"A","status":"committed","ops":[]}`, ""},
