@@ -90,8 +90,8 @@ func (d *doubts) txn(b *event.Batch, t *event.Txn) (repeated bool) {
 	return known
 }
 
-// foreignVersion says whether t read a key that it had not written, at a version that it wrote to another one. So it is
-// where keys are columns, and versions those of rows.
+// foreignVersion says whether t read a key that it had not written, at a version that it had written to another key. Then keys
+// stand for columns, and versions for rows.
 func foreignVersion(b *event.Batch, t *event.Txn) bool {
 	ops := b.OpsOf(t)
 	ops = ops[:min(len(ops), 256)] // each is compared with those before it
