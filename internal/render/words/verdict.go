@@ -56,7 +56,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 		return Lost, "Input is lost: the lost transactions were not checked."
 	case finding.KindRecord:
 		if weaker {
-			return Weaker, "Transactions ask for a weaker level than expected: anomalies that it allows are stored as allowed, and raise no alert."
+			return Weaker, "Transactions ask for a weaker level than expected: anomalies that it allows give no finding and no alert."
 		}
 		if f.Anomaly == unattributed {
 			return Undecided, "No record wrote a value that was read. This is not a violation, but the read cannot be checked."
