@@ -135,7 +135,7 @@ func EdgeLabel(e finding.Edge) string {
 	if e.Key == "" {
 		return label
 	}
-	return label + " " + e.Key
+	return label + " " + finding.OneWord(e.Key)
 }
 
 // During says of a mark in one line when it was, and what is told of it.
