@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,4 +38,13 @@ func Visible(text string) string {
 // and the line separators.
 func hidden(r rune) bool {
 	return unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
+}
+
+// OneWord is a key between other words. One that has blanks, commas or quotes would look like several words,
+// and is quoted.
+func OneWord(key string) string {
+	if key == "" || strings.ContainsAny(key, " \t\r\n,\"") {
+		return strconv.Quote(key)
+	}
+	return key
 }

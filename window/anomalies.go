@@ -56,6 +56,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 			if !hasAppend(&w) {
 				h.Counters.Tolerated++
 			}
+			h.Counters.Unpromised++
 			return // it may come last then, over what it has not seen
 		}
 	}
@@ -89,6 +90,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		h.reports.contradict(w.Key)
 	}
 	if name.Weakest != nil && h.asking.askedLess(f.members[0], name.Weakest) {
+		h.Counters.Unpromised++
 		return // nobody promised it to this transaction
 	}
 	h.publish(f, name, &w)

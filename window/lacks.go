@@ -72,7 +72,7 @@ func (q *question) lacksOfOrders() []lack {
 		{says: func(q *question) string { return q.reports.saturationShortfall(q.level) }},
 		{(*question).selected, "transactions asked for levels of their own, among which this level is not decided", "", nil, ofRecords},
 		{says: func(q *question) string { return q.finder.limitReason(q.level) }},
-		{func(q *question) int64 { return q.counters.Unattributed }, "read without a writer", "reads without a writer", nil, ofReads},
+		{func(q *question) int64 { return q.counters.Unattributed }, "value that no record wrote", "values that no record wrote", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Ambiguous }, "value with several possible writers", "values with several possible writers", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Repeating }, "read of a key whose values repeat", "reads of keys whose values repeat", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Uncheckable }, "key without a known version order", "keys without a known version order", nil, ofReads},

@@ -38,6 +38,9 @@ type Counters struct {
 	// Tolerated counts lost updates that one of the two asked for: no level knows the order of
 	// their writers then.
 	Tolerated int64 `json:"tolerated,omitempty"`
+	// Unpromised counts the anomalies that gave no finding, since a transaction asked for a level that
+	// allows them. Others of the kind are not looked for.
+	Unpromised int64 `json:"unpromised,omitempty"`
 	// OtherRows counts pairs that replaced one version of a key at which a row was deleted.
 	// Where a row is not its key, their order is not known.
 	OtherRows int64 `json:"other_rows,omitempty"`

@@ -167,7 +167,16 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	}
 	b.WriteString(g.who(s, g.Pattern, "sessions: they name none", maxWeaker))
 	fmt.Fprintf(&b, "\n  - for example %s", finding.OneLine(strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", ")))
-	b.WriteString("\nThey get what they asked for. Anomalies among them that this level allows, such as lost updates, are stored as allowed, and not alerted: look at the list of findings. `monitor check` without --expect tells them too. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
+	b.WriteString("\nThey get what they asked for. An anomaly among them that this level allows, such as a lost update, gives no finding and no alert. " + unpromised(s.Counters.Unpromised) +
+		"`monitor check --contract isolation=ignore` tells them. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
 		"that expects it. If the records are wrong about it, declare isolation=ignore.")
 	return b.String()
+}
+
+// unpromised says how many anomalies of the source gave no finding, since a transaction asked for less.
+func unpromised(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This source has had %s of this kind so far. ", finding.Counted(n, "anomaly", "anomalies"))
 }

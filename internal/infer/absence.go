@@ -197,7 +197,7 @@ func (s *absences) decideWriter(d due) {
 	if retired && x.flags&ambiguous != 0 && s.keys[x.key].kind != event.List && s.twice.has(s.valueKey(d.version)) {
 		return // several wrote it, who have left memory: this read is counted
 	}
-	was, tried, by := false, false, uint32(0)
+	was, tried, explained, by := false, false, false, uint32(0)
 	if x.writes != 0 && !retired {
 		was, tried, by = s.wasThere(d)
 	}
@@ -250,6 +250,7 @@ func (s *absences) decideWriter(d due) {
 		k.flags |= hasBaseline
 		s.countRoots(x.key)
 		a.Certain = false
+		explained = s.txns[d.txn].start <= s.baselineEnds
 	}
 	if was && x.flags&unattributed != 0 {
 		return // that is known
@@ -257,6 +258,9 @@ func (s *absences) decideWriter(d due) {
 	a.Certain = a.Certain && !tried
 	s.Counters.Unattributed++
 	s.mark(d.version, unattributed, 0)
+	if explained {
+		return // it is counted: start=existing allows for a transaction that ran at the first record
+	}
 	if a.Certain && !s.values.forgot && !s.aborts.forgot {
 		x.flags |= accused
 		a.Kind = GarbageRead

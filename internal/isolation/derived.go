@@ -22,9 +22,9 @@ func chained(e *finding.Dependency) bool {
 func chainSentence(w *witness, e *finding.Dependency) string {
 	first, n := because(w, &e.Past[0]), len(e.Past)-1
 	if n == 1 {
-		return fmt.Sprintf("%s, and right behind that %s left %s", first, w.short(e.To), clip(e.Value))
+		return fmt.Sprintf("%s, and right behind that %s left %s", first, w.short(e.To), withVersion(w, e.To, e.Key, e.Value))
 	}
-	return fmt.Sprintf("%s, and %d writes of %s later, each behind the one before, %s left %s", first, n, keyName(e.Key), w.short(e.To), clip(e.Value))
+	return fmt.Sprintf("%s, and %d writes of %s later, each behind the one before, %s left %s", first, n, keyName(e.Key), w.short(e.To), withVersion(w, e.To, e.Key, e.Value))
 }
 
 // inner says whether the i-th transaction is only on the way of a chain, not the first on it.

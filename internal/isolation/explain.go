@@ -143,16 +143,15 @@ func operation(o *event.RecordOp) string {
 	return otherOperation(o)
 }
 
-// oneWord is a key between other words. One that has blanks, commas or quotes would look like other operations,
-// and is quoted.
-func oneWord(key string) string { return wordWithout(key, "") }
+// oneWord is a key between other words.
+func oneWord(key string) string { return finding.OneWord(key) }
 
 // wordWithout is oneWord, where further signs would end a key.
 func wordWithout(key, signs string) string {
-	if key == "" || strings.ContainsAny(key, " \t\r\n,\""+signs) {
+	if signs != "" && strings.ContainsAny(key, signs) {
 		return strconv.Quote(key)
 	}
-	return key
+	return oneWord(key)
 }
 
 // clip keeps long values readable; the record itself is kept whole.

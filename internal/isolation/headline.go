@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,10 +32,8 @@ func (n Name) summary(w *witness, edges []shownEdge) string {
 func (n Name) cycleSentence(w *witness, edges []shownEdge) string {
 	rw := first(w, finding.RW)
 	switch {
-	case n.Anomaly == "lost-update" && rw != nil && overwrote(w, rw):
-		return fmt.Sprintf("%s updated %s%s, and overwrote what %s had written since; that update was lost.", w.short(rw.From), shownKey(rw), wasBefore(w, rw), w.short(rw.To))
 	case n.Anomaly == "lost-update" && rw != nil:
-		return fmt.Sprintf("%s and %s both updated %s%s; one update was lost.", w.short(rw.From), w.short(rw.To), shownKey(rw), wasBefore(w, rw))
+		return lostSentence(w, rw)
 	case rw != nil && count(w, finding.RW) == 1:
 		return missedSentence(w, rw)
 	case len(w.Edges) == 2 && count(w, finding.RW) == 2:
@@ -58,7 +57,7 @@ func missedSentence(w *witness, rw *finding.Dependency) string {
 	case two && back.Label&finding.Process != 0:
 		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
 	case two && back.Label&finding.WR != 0:
-		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s = %s, and missed %s.", w.short(rw.From), w.short(rw.To), shownKey(back), withVersion(w, rw.From, back.Key, ofSet(back).Value), change(w, rw))
+		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s, and missed %s.", w.short(rw.From), w.short(rw.To), holds(ofSet(back).Key, withVersion(w, rw.From, back.Key, ofSet(back).Value)), change(w, rw))
 	}
 	return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
 }
@@ -138,16 +137,37 @@ func shownKey(e *finding.Dependency) string {
 	return keyName(of.Key)
 }
 
-// overwrote says whether who read the version of e wrote over what the other one left, which
-// had read another version.
-func overwrote(w *witness, e *finding.Dependency) bool {
-	if back := last(w, e); back.From != e.To || back.Label&finding.WW == 0 {
-		return false
+// lostSentence is a lost update. Only who read the same version "both updated" it.
+func lostSentence(w *witness, rw *finding.Dependency) string {
+	a, b, key := w.short(rw.From), w.short(rw.To), shownKey(rw)
+	switch back := last(w, rw); {
+	case sameVersion(w, rw):
+		return fmt.Sprintf("%s and %s both updated %s%s; one update was lost.", a, b, key, wasBefore(w, rw))
+	case back.Label&finding.WW != 0:
+		return fmt.Sprintf("%s updated %s%s, and overwrote %s; that update was lost.", a, key, wasBefore(w, rw), leftSince(w, back))
 	}
+	return fmt.Sprintf("%s updated %s%s, and did not see the update of %s; one update was lost.", a, key, wasBefore(w, rw), b)
+}
+
+// sameVersion says whether both ends of e read the same version, and the one wrote over the other.
+func sameVersion(w *witness, e *finding.Dependency) bool {
 	p := plainly(w)
 	a, read := external.Read(&p.Txns[e.From], e.Key)
 	b, both := external.Read(&p.Txns[e.To], e.Key)
-	return read && !(both && a.Nothing() == b.Nothing() && a.Value == b.Value)
+	if read && both {
+		return a.Nothing() == b.Nothing() && a.Value == b.Value
+	}
+	back := last(w, e) // lists and counters have no such reads
+	return !read || back.From == e.To && back.Label&finding.WW == 0
+}
+
+// leftSince is the version at the begin of the edge, which was overwritten unseen.
+func leftSince(w *witness, e *finding.Dependency) string {
+	p := plainly(w)
+	if o, ok := external.FinalWrite(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 && o.Value != "" {
+		return fmt.Sprintf("%s, which %s had written since", withVersion(w, e.From, e.Key, o.Value), w.short(e.From))
+	}
+	return fmt.Sprintf("what %s had written since", w.short(e.From))
 }
 
 // wasBefore is the version that was read, by both if both updated the same version.
@@ -160,7 +180,7 @@ func wasBefore(w *witness, e *finding.Dependency) string {
 }
 
 // withVersion is a text for a version of the key in the transaction. It has the value, and the
-// version behind it where the text is the version's.
+// version behind it where the text is the version's. It leaves out a hash that says nothing.
 func withVersion(w *witness, txn int, key, text string) string {
 	version := false
 	for i := range w.Txns[txn].Ops {
@@ -171,6 +191,9 @@ func withVersion(w *witness, txn int, key, text string) string {
 		case o.Version == text && o.Flags&event.NotFound != 0:
 			return fmt.Sprintf("nothing (version %s)", clip(versionName(text)))
 		case o.Version == text && o.Value != "" && o.Value != text:
+			if hashed(o.Value) && !hashed(text) {
+				return "version " + clip(versionName(text))
+			}
 			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(versionName(text)))
 		case o.PrevVersion == text:
 			version = true
@@ -180,6 +203,16 @@ func withVersion(w *witness, txn int, key, text string) string {
 		return "version " + clip(versionName(text))
 	}
 	return clip(text)
+}
+
+// hashed says whether the text looks like what capture writes in place of a value: 16 bytes in
+// base64. It says nothing to a person.
+func hashed(text string) bool {
+	if len(text) != 24 || text[0] != '"' || text[23] != '"' {
+		return false
+	}
+	sum, err := base64.RawURLEncoding.DecodeString(text[1:23])
+	return err == nil && len(sum) == 16
 }
 
 // holds says that the key had what the text of withVersion tells.
@@ -196,5 +229,9 @@ func change(w *witness, e *finding.Dependency) string {
 	if of.Value == "" {
 		return fmt.Sprintf("that %s deleted %s", w.short(e.To), keyName(of.Key))
 	}
-	return fmt.Sprintf("%s = %s of %s", keyName(of.Key), withVersion(w, e.To, of.Key, of.Value), w.short(e.To))
+	text := withVersion(w, e.To, of.Key, of.Value)
+	if strings.HasPrefix(text, "version ") {
+		return fmt.Sprintf("%s by %s", holds(of.Key, text), w.short(e.To))
+	}
+	return fmt.Sprintf("%s of %s", holds(of.Key, text), w.short(e.To))
 }

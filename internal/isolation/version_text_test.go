@@ -59,3 +59,18 @@ func TestOnlyTheVersionDiffers(t *testing.T) {
 		}
 	}
 }
+
+// At the end of a chain too, a version is told as a version.
+func TestChainTellsVersion(t *testing.T) {
+	write := func(id, value, version, prev string) event.Record {
+		return event.Record{ID: id, Ops: []event.RecordOp{{Kind: event.Write, Key: "x", Value: value, Version: version, PrevVersion: prev}}}
+	}
+	read := event.Record{ID: "R", Ops: []event.RecordOp{{Kind: event.Read, Key: "x", Value: "14", Version: `"7"`}}}
+	w := &witness{Witness: &finding.Witness{ByVersion: true, Txns: []event.Record{read, write("A", "13", `"8"`, `"7"`), write("B", "12", `"9"`, `"8"`)}}}
+	e := &finding.Dependency{From: 0, To: 2, Label: finding.RW, Key: "x", Value: `"9"`, Shown: -1, Past: []finding.Dependency{
+		{From: 0, To: 1, Label: finding.RW, Key: "x", Value: `"8"`, Shown: -1}, {From: 1, To: 2, Label: finding.WW, Key: "x", Value: `"9"`, Shown: -1},
+	}}
+	if got, want := chainSentence(w, e), "R read x = 14 (version 7), which A overwrote with 13 (version 8), and right behind that B left 12 (version 9)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -24,7 +24,7 @@ func DOT(f finding.Finding) []byte {
 	for _, e := range f.Edges {
 		label, style := typeOf(e), "solid"
 		if e.Key != "" {
-			label += " " + e.Key
+			label += " " + finding.OneWord(e.Key)
 		}
 		if e.Type == "rw" {
 			style = "dashed"

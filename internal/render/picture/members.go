@@ -2,7 +2,9 @@ package picture
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/render/scene"
@@ -10,9 +12,10 @@ import (
 
 // The most that a picture shows; the rest is counted in words.
 const (
-	maxNodes = 16
-	maxOps   = 6
-	maxChars = 30 // of a line
+	maxNodes   = 16
+	maxOps     = 6
+	maxChars   = 30 // of a line
+	spareChars = 6  // of one that is not shortened
 )
 
 // node is a transaction in the picture.
@@ -94,13 +97,26 @@ func aboutOf(m *scene.Member) (lines []string) {
 	return lines
 }
 
-// clip shortens a line in its middle: ids and keys differ at both ends.
-func clip(text string) string { return clipTo(text, maxChars) }
+// clip shortens a line in its middle: ids and keys differ at both ends. One that is little longer stays whole.
+func clip(text string) string {
+	if utf8.RuneCountInString(text) <= maxChars+spareChars {
+		return text
+	}
+	return clipTo(text, maxChars)
+}
 
+// clipTo leaves a bracket at the end closed.
 func clipTo(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text
+	}
+	if open := strings.LastIndexByte(text, '('); open > 0 && strings.HasSuffix(text, ")") {
+		if end := []rune(text[open:]); len(end) <= most*2/3 {
+			return string(runes[:most-len(end)-1]) + "…" + string(end)
+		} else if len(runes)-len(end) < most*2/3 {
+			return string(runes[:most-2]) + "…)"
+		}
 	}
 	return string(runes[:most/2]) + "…" + string(runes[len(runes)-most/2+1:])
 }

@@ -335,7 +335,7 @@ func label(e finding.Edge) string {
 	if e.Key == "" {
 		return typeOf(e)
 	}
-	return typeOf(e) + " " + e.Key
+	return typeOf(e) + " " + finding.OneWord(e.Key)
 }
 
 // typeOf is the edge's type, with a word for one that follows from others.

@@ -153,3 +153,12 @@ func TestShortName(t *testing.T) {
 }
 
 func hidden(r rune) bool { return finding.Visible(string(r)) != string(r) }
+
+// The key of an edge is quoted as that of an operation.
+func TestEdgeLabelQuotes(t *testing.T) {
+	for key, want := range map[string]string{"x": "rw x", "x, w y": `rw "x, w y"`, "a b": `rw "a b"`, "": "rw"} {
+		if got := EdgeLabel(finding.Edge{Type: "rw", Key: key}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

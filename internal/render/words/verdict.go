@@ -56,7 +56,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 		return Lost, "Input is lost: the lost transactions were not checked."
 	case finding.KindRecord:
 		if weaker {
-			return Weaker, "Transactions ask for a weaker level than expected: anomalies that it allows are stored as allowed, and raise no alert."
+			return Weaker, "Transactions ask for a weaker level than expected: anomalies that it allows give no finding and no alert."
 		}
 		if f.Anomaly == unattributed {
 			return Undecided, "No record wrote a value that was read. This is not a violation, but the read cannot be checked."
@@ -135,7 +135,7 @@ func EdgeLabel(e finding.Edge) string {
 	if e.Key == "" {
 		return label
 	}
-	return label + " " + e.Key
+	return label + " " + finding.OneWord(e.Key)
 }
 
 // During says of a mark in one line when it was, and what is told of it.
