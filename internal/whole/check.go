@@ -36,6 +36,8 @@ type Whole struct {
 	// Brief makes texts only for the findings that [AppendReport] prints, and for the first one that
 	// violates what was expected.
 	Brief bool
+	// Raws is for how many findings a report has the records as they came in.
+	Raws int
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
@@ -89,6 +91,8 @@ type Report struct {
 	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
 
 	Panes []window.Pane `json:"-"` // of levels that were not decided at once: closed ones, each in its latest revision
+
+	Raws map[string][]finding.Raw `json:"-"` // records as they came in, by the finding's id
 
 	reads int64 // that were taken in
 }

@@ -67,7 +67,11 @@ func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.
 		return nil, err
 	}
 	h.End(nil)
-	return h.Report(name), nil
+	r := h.Report(name)
+	if w.Raws > 0 {
+		r.Raws = w.came(in, h, r)
+	}
+	return r, nil
 }
 
 // atOnce says whether some level that is asked for may be decided at once: of a whole
