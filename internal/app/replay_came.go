@@ -13,7 +13,7 @@ import (
 // tapeBytes of a broker's latest messages are kept for the findings of a replay.
 const tapeBytes = 16 << 20
 
-// keeping begins to keep messages, where records are to be shown as they came in. Those of files are read again at the end.
+// keeping begins to keep messages, where records are to be shown as they came in. Files are read again at the end.
 func (p *replaying) keeping() {
 	if c := &p.Config; p.Raws > 0 && c.Watch.ShowValues && (c.NATS != nil || c.Kafka != nil) {
 		p.tape = tape.New(tapeBytes)
