@@ -147,11 +147,16 @@ func partOf(r *whole.Report, most int) page.Part {
 	return part
 }
 
-// withStored are the reports on sources with the findings that the data folder holds, as a shows them.
-func withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
+// withStored are the reports on sources with the findings that the data folder holds, as a shows them. The first ones of a
+// page have their records as they came in.
+func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
+	kind := app.Findings
+	if r.isHTML() {
+		kind = app.Evidence
+	}
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait) // Ctrl-C ends a run, and not its report
 	defer cancel()
-	err := app.ReadStored(reading, data, app.Findings, func(record []byte) error {
+	err := app.ReadStored(reading, data, kind, func(record []byte) error {
 		var f finding.Finding
 		if err := json.Unmarshal(record, &f); err != nil {
 			return err
@@ -159,6 +164,9 @@ func withStored(ctx context.Context, a *app.App, data string, reports []whole.Re
 		a.HideValues(&f)
 		for i := range reports {
 			if reports[i].File == f.Source {
+				if len(reports[i].Findings) >= r.raws() {
+					f.Raw = nil
+				}
 				reports[i].Findings = append(reports[i].Findings, f)
 			}
 		}
