@@ -108,7 +108,7 @@ func newDrawing(s *scene.Scene) *drawing {
 }
 
 // ring places the boxes on a ring. It grows wider while a label lies over a box or another label, as with arrows across
-// the ring. What stays crowded stands in a column.
+// the ring. A ring that stays crowded becomes a column.
 func (d *drawing) ring() {
 	for wide := leastRing; wide <= mostRing; wide += 20 {
 		d.place(wide)
