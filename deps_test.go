@@ -54,7 +54,7 @@ internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
 internal/catalog      : finding internal/pattern
-internal/engine       : alert event finding internal/infer ingest internal/flat internal/isolation store window
+internal/engine       : alert event finding internal/infer ingest internal/flat internal/isolation internal/tape store window
 internal/flat         :
 internal/group        :
 internal/group/drive  : internal/group internal/group/store
@@ -78,6 +78,7 @@ internal/probelive    : *
 internal/prose        :
 internal/recorded     : *
 internal/simtest      : *
+internal/tape         : event finding ingest
 internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
@@ -86,7 +87,7 @@ internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
 internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
-internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers window
+internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 internal/isolation    : event finding incremental internal/external

@@ -29,10 +29,11 @@ type elleOp struct {
 	end       int64
 	outcome   event.Status // 0: open
 	f         node
-	key       node // porcupine's
-	invoked   node // :value of the invocation
-	completed node // and of the completion
-	refused   bool // a cas that found another value
+	key       node     // porcupine's
+	invoked   node     // :value of the invocation
+	completed node     // and of the completion
+	refused   bool     // a cas that found another value
+	came      [][]byte // its records in the file, where they are asked for
 }
 
 // value is the operation's value as far as it is known: the answer, or else the request.
@@ -106,6 +107,7 @@ func (e *elleReader) operation(m *node) error {
 	}
 	if err := e.step(&elleStep{
 		typ: typ, process: process.text, index: index, f: m.get("f"), key: m.get("key"), value: m.get("value"),
+		text: e.nodes.data[m.at:e.nodes.i],
 	}); err != nil {
 		return err
 	}
@@ -116,6 +118,7 @@ func (e *elleReader) operation(m *node) error {
 type elleStep struct {
 	typ, index, f, key, value node
 	process                   []byte
+	text                      []byte // as it was written
 }
 
 // step pairs s. It is done when e.waiting gets the operation that s completed.
@@ -127,6 +130,7 @@ func (e *elleReader) step(s *elleStep) (err error) {
 		}
 		o = e.begin(s)
 		o.start, o.invoked = e.time, s.value
+		e.came(o, s)
 		e.open[string(s.process)] = o
 		return err
 	}
@@ -136,6 +140,7 @@ func (e *elleReader) step(s *elleStep) (err error) {
 		o = e.begin(s)
 	}
 	o.end, o.completed, o.line = e.time, s.value, int64(e.line)
+	e.came(o, s)
 	if s.f.kind != nothing {
 		o.f = s.f
 	}
@@ -152,6 +157,13 @@ func (e *elleReader) step(s *elleStep) (err error) {
 	}
 	e.waiting = append(e.waiting, o)
 	return err
+}
+
+// came notes a record of o, where records are asked for.
+func (e *elleReader) came(o *elleOp, s *elleStep) {
+	if e.Came != nil {
+		o.came = append(o.came, s.text)
+	}
 }
 
 // begin is a new operation, which s is the first to speak of.
@@ -284,6 +296,9 @@ func (e *elleEmitter) op(o *elleOp) error {
 	}
 	e.buf = append(e.buf, "]}"...)
 	e.Decoder.Decode(e.Batch, e.position(o), e.buf)
+	if e.Came != nil {
+		e.Came(o.id, e.position(o), o.came)
+	}
 	return e.full()
 }
 

@@ -33,15 +33,16 @@ func (r *Reader) readPorcupine(data []byte) error {
 			continue // what the test said beside
 		}
 		e.line = int(s.line)
-		if err := e.logLine(s.cur[at+len(jepsenUtil):]); err != nil {
+		if err := e.logLine(s.cur, at+len(jepsenUtil)); err != nil {
 			return err
 		}
 	}
 	return e.finish()
 }
 
-// logLine reads process, type, f and value.
-func (e *elleReader) logLine(text []byte) error {
+// logLine reads process, type, f and value of a line, from there.
+func (e *elleReader) logLine(line []byte, from int) error {
+	text := line[from:]
 	n := nodeReader{data: text}
 	var parts [4]node
 	for i := range parts {
@@ -57,7 +58,7 @@ func (e *elleReader) logLine(text []byte) error {
 	if parts[0].kind != number {
 		return nil
 	}
-	s := elleStep{process: parts[0].text, typ: parts[1], f: parts[2], value: parts[3]}
+	s := elleStep{process: parts[0].text, typ: parts[1], f: parts[2], value: parts[3], text: line}
 	if s.value.is("timed-out") {
 		s.value = node{}
 	}

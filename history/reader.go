@@ -37,6 +37,10 @@ type Reader struct {
 	// they are read as a whole before the first transaction is there.
 	Used func(bytes int)
 
+	// Came, unless nil, is told where a transaction is in the file, and its records there as they were written. These are an
+	// invocation and a completion, or one of both. Only EDN, Elle's JSON, porcupine's logs and TimeKiller's JSON tell it.
+	Came func(id string, pos event.Position, records [][]byte)
+
 	source event.Span // "default" in Batch.Data
 	fresh  bool       // the batch has not been emptied since source was written
 }

@@ -58,6 +58,10 @@ func (r *Reader) readTimeKiller(data []byte) error {
 			}
 		}
 		i++
+		if r.Came != nil {
+			tid := m.get("tid")
+			r.Came("T"+string(tid.name()), event.Position{Partition: uint32(len(r.Batch.Partitions) - 1), Offset: line}, [][]byte{data[m.at:again.i]})
+		}
 		return e.stamped(&s, &s.txns[i-1], m, line)
 	})
 }

@@ -92,7 +92,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			p := newProgress(t, files)
 			return p.while(c.Context(), func() error {
 				return checkFiles(t, files, output, allowEmpty, &report, &whole.Whole{
-					Brief: output == "text" && report.path == "",
+					Brief: output == "text" && report.path == "", Raws: report.raws(),
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), HideKey: whole.HideKey(w.ShowValues), Stdin: t.stdin,
 					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: p.tell, Doing: p.doing,
 					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},

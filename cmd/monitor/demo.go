@@ -96,7 +96,7 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 			return nil
 		}
 		levels := func(source string) []isolation.Level { return []isolation.Level{s.WatchOf(source).Expect} }
-		reports, err := withStored(ctx, a, s.Data, app.SourceReports(a.Status(), app.DemoSource, levels))
+		reports, err := file.withStored(ctx, a, s.Data, app.SourceReports(a.Status(), app.DemoSource, levels))
 		if err != nil {
 			return err
 		}

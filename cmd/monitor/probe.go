@@ -219,7 +219,7 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 // tell sums up.
 func (p *probeFlags) tell(ctx context.Context, t *terminal, a *app.App, service *service, told *probeReport, s *probe.Stats) error {
 	if p.report.isHTML() { // the JSON has counts
-		sources, err := withStored(ctx, a, p.service.Data, told.Sources)
+		sources, err := p.report.withStored(ctx, a, p.service.Data, told.Sources)
 		if err != nil {
 			return err
 		}

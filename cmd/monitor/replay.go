@@ -66,7 +66,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			p := newProgress(t, []string{"-"})
 			var bar progressBar
 			replay := &app.Replay{
-				Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract"), Progress: bar.take, Doing: bar.doing,
+				Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract"), Progress: bar.take, Doing: bar.doing, Raws: report.raws(),
 			}
 			return p.showing(c.Context(), bar.text, func() error { return replayAll(c.Context(), t, replay, output, &report) })
 		},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,14 @@ const (
 	mostOfReport = 500
 )
 
+// raws is for how many findings of a file it shows the records as they came in. The JSON has them decoded.
+func (r *reportFile) raws() int {
+	if r.isHTML() {
+		return mostOfPart
+	}
+	return 0
+}
+
 // reportPage is the page of reports on files or sources.
 func reportPage(heading string, reports []whole.Report) *page.Report {
 	p := &page.Report{Heading: heading, Made: time.Now()}
@@ -100,7 +109,12 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 // partOf is the part of a page about one file or source, with so many of its findings.
 func partOf(r *whole.Report, most int) page.Part {
 	n := min(len(r.Findings), most)
-	part := page.Part{Heading: r.File, Findings: r.Findings[:n], Left: len(r.Findings) - n}
+	part := page.Part{Heading: r.File, Findings: slices.Clone(r.Findings[:n]), Left: len(r.Findings) - n}
+	for i := range part.Findings {
+		if f := &part.Findings[i]; len(r.Raws[f.ID]) > 0 {
+			f.Raw = r.Raws[f.ID]
+		}
+	}
 	for i := range r.Panes {
 		p := &r.Panes[i]
 		part.Panes = append(part.Panes, page.Pane{Start: p.Start, End: p.End, Verdicts: p.Verdicts, ByContract: p.ByContract})
@@ -133,11 +147,16 @@ func partOf(r *whole.Report, most int) page.Part {
 	return part
 }
 
-// withStored are the reports on sources with the findings that the data folder holds, as a shows them.
-func withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
+// withStored are the reports on sources with the findings that the data folder holds, as a shows them. The first ones of a
+// page have their records as they came in.
+func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
+	kind := app.Findings
+	if r.isHTML() {
+		kind = app.Evidence
+	}
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait) // Ctrl-C ends a run, and not its report
 	defer cancel()
-	err := app.ReadStored(reading, data, app.Findings, func(record []byte) error {
+	err := app.ReadStored(reading, data, kind, func(record []byte) error {
 		var f finding.Finding
 		if err := json.Unmarshal(record, &f); err != nil {
 			return err
@@ -145,6 +164,9 @@ func withStored(ctx context.Context, a *app.App, data string, reports []whole.Re
 		a.HideValues(&f)
 		for i := range reports {
 			if reports[i].File == f.Source {
+				if len(reports[i].Findings) >= r.raws() {
+					f.Raw = nil
+				}
 				reports[i].Findings = append(reports[i].Findings, f)
 			}
 		}

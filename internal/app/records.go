@@ -25,6 +25,7 @@ type Kind string
 // Kinds of records in a data folder.
 const (
 	Findings    Kind = "findings"     // finding.Finding
+	Evidence    Kind = "evidence"     // the same, with records as they came in
 	DeadLetters Kind = "dead-letters" // engine.DeadLetter
 	Panes       Kind = "panes"        // window.Pane
 )
@@ -42,10 +43,15 @@ func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error 
 		return fn(text)
 	}
 	switch kind {
-	case Findings:
-		return r.Each(func(f *finding.Finding) error {
+	case Findings, Evidence:
+		return r.Each(func(f *finding.Finding) (err error) {
 			if f.Source == config.SelfTestSource {
 				return nil
+			}
+			if kind == Evidence {
+				if f.Raw, err = r.Raw(f.ID); err != nil {
+					return err
+				}
 			}
 			return give(f)
 		})

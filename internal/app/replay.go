@@ -18,6 +18,7 @@ import (
 	"github.com/isowatch/isowatch/ingest/tail"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/tape"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
@@ -42,7 +43,9 @@ type Replay struct {
 	Format history.Format
 	// FixedContract: Config.Watch.Contract holds also where a format has another one.
 	FixedContract bool
-	Log           *slog.Logger // nil: nothing is logged
+	// Raws is for how many findings the answer has the records as they came in.
+	Raws int
+	Log  *slog.Logger // nil: nothing is logged
 }
 
 // Progress of a replay.
@@ -94,7 +97,7 @@ func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
 
 // begin makes a replay without inputs.
 func (r *Replay) begin() *replaying {
-	p := &replaying{Replay: r, parts: map[string]*replayPart{}, began: time.Now(), seen: map[string]bool{}}
+	p := &replaying{Replay: r, parts: map[string]*replayPart{}, raws: map[string][]finding.Raw{}, began: time.Now(), seen: map[string]bool{}}
 	if p.Patience == 0 {
 		p.Patience = defaultPatience
 	}
@@ -113,6 +116,7 @@ func (r *Replay) begin() *replaying {
 	p.history = whole.NewChecking(&whole.Whole{
 		Watch: watch, Bounded: r.Config.Bounded, HideKey: whole.HideKey(watch.ShowValues), DeadLetter: r.DeadLetter, FixedContract: r.FixedContract, Doing: r.Doing,
 	})
+	p.keeping()
 	p.history.Decoder.Source = r.Config.DefaultSource
 	p.history.Admit, p.history.Standing = p.admit, p.stand
 	if r.Config.Bounded {
@@ -156,6 +160,9 @@ type replaying struct {
 	// are records of transactions that began before.
 	allEarly bool
 	sight    whole.Recognizer
+	tape     *tape.Tape // the latest messages of brokers; nil: none are kept
+	recalled int        // findings that were looked for on it
+	raws     map[string][]finding.Raw
 }
 
 // replayInput is a source with the partitions that it has named.
@@ -332,6 +339,7 @@ func (p *replaying) report() *Replayed {
 	if p.Config.Finding != "" {
 		r.Closed, r.Undecided = p.answer(r)
 	}
+	r.Raws = p.came(r)
 	return r
 }
 

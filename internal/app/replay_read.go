@@ -261,7 +261,7 @@ func (p *replaying) take(c *ingest.Chunk) error {
 		}
 	}
 	if len(p.history.Batch.Data) >= whole.StepBytes {
-		p.history.Step()
+		p.step()
 	}
 	if passed || c.CaughtUp || c.EOF {
 		p.finish(x)
@@ -271,7 +271,7 @@ func (p *replaying) take(c *ingest.Chunk) error {
 
 // finish notes that x is read. A live input is left when all of its partitions are.
 func (p *replaying) finish(x *replayPart) {
-	p.history.Step() // before a machine hears that it is left
+	p.step() // before a machine hears that it is left
 	x.done, x.share = true, 1
 	if x.input.name == "file:" {
 		return // the next file comes
@@ -314,6 +314,7 @@ func (p *replaying) message(x *replayPart, m *ingest.Message) (passed bool) {
 	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
 	p.sight.Decode(&p.history.Decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
 	p.out.Read += int64(len(b.Txns) - txns + len(b.Parts) - parts + len(b.Bad) - bad)
+	p.keep(x, m, b.Txns[txns:], b.Parts[parts:])
 	if x.bytes += int64(len(m.Value)) + 1; m.Time > 0 {
 		p.measure(x, m.Time)
 	}

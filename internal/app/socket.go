@@ -34,7 +34,7 @@ func (a *App) serveSocket(context.Context) error {
 		return fmt.Errorf("socket in %s: %w", a.config.Data, err)
 	}
 	mux := http.NewServeMux()
-	for _, kind := range []Kind{Findings, DeadLetters, Panes} {
+	for _, kind := range []Kind{Findings, Evidence, DeadLetters, Panes} {
 		mux.HandleFunc("GET /"+string(kind), func(w http.ResponseWriter, r *http.Request) { a.writeStored(w, kind) })
 	}
 	mux.HandleFunc("POST /resolutions", a.takeResolution)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/tape"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -195,7 +196,7 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 				"fault", f.text, "stack", string(f.stack))
 		}
 	}
-	e.tape.add(b.Partitions[part], e.decoder.Source, messages[:taken], b.Txns[txns:], piecesOf(b, b.Parts[parts:]))
+	e.tape.Add(b.Partitions[part], e.decoder.Source, messages[:taken], b.Txns[txns:], tape.PiecesOf(b, b.Parts[parts:]))
 	for i := range messages[:taken] {
 		e.bytes.Add(int64(len(messages[i].Value)))
 	}

@@ -5,8 +5,27 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/tape"
 	"github.com/isowatch/isowatch/store"
 )
+
+// rawsOf are the records of each finding as they came in, JSON; nil where none is left on the tape.
+func (e *Engine) rawsOf(findings []finding.Finding) [][]byte {
+	if len(findings) == 0 {
+		return nil
+	}
+	s := tape.NewSearch(findings)
+	if !s.Idle() {
+		e.tape.Find(s)
+	}
+	all := make([][]byte, len(findings))
+	for i, list := range s.Raws() {
+		if len(list) > 0 {
+			all[i], _ = json.Marshal(list) // texts and numbers: it cannot fail
+		}
+	}
+	return all
+}
 
 // putRaws writes the records of a step's findings as they came in. The last of several revisions counts.
 func (e *Engine) putRaws(x *effect, h *head, out *writes) error {
@@ -51,7 +70,7 @@ func withOlder(text, old []byte) ([]byte, error) {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, err
 	}
-	left := maxRaws
+	left := tape.MaxFinding
 	for i := range list {
 		left -= list[i].Size()
 	}

@@ -131,7 +131,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.tape.memory()}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.tape.Memory()}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
 	n := len(e.sources.list)
 	for _, x := range e.sources.list {
 		if n <= fewSources || x.stale(tick, n) {

@@ -70,7 +70,7 @@ func (e *Engine) doStep(w *work) error {
 			return fmt.Errorf("source %s: %w", x.name, err)
 		}
 		if x.machine.Config().Hide == "" { // a source that hides values has them in no finding
-			eff.raws = e.tape.raws(x.name, x.effects.Findings)
+			eff.raws = e.rawsOf(x.effects.Findings)
 		}
 		w.effects = append(w.effects, eff)
 		for i := range x.effects.Repeats {

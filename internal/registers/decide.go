@@ -92,6 +92,18 @@ func (h *History) witnessed(base isolation.Base, levels []isolation.Level) (best
 // timed says whether all transactions have times.
 func (h *History) timed() bool { return !h.timeless && len(h.spans) == len(h.numbers.Txns) }
 
+// Ends are when the committed transactions ended, ns; none where one has no times.
+func (h *History) Ends(yield func(end int64) bool) {
+	if !h.timed() {
+		return
+	}
+	for i := 1; i < len(h.spans); i++ { // the first one stands for the beginning
+		if !yield(h.spans[i].End) {
+			return
+		}
+	}
+}
+
 // holdingByRules are the levels up to causal consistency that the history is known to satisfy.
 func (h *History) holdingByRules(levels []isolation.Level) []isolation.Level {
 	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {

@@ -3,6 +3,7 @@ package whole
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type Whole struct {
 	// Brief makes texts only for the findings that [AppendReport] prints, and for the first one that
 	// violates what was expected.
 	Brief bool
+	// Raws is for how many findings a report has the records as they came in.
+	Raws int
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
@@ -88,7 +91,9 @@ type Report struct {
 	Counters ReportCounters          `json:"counters"` // of all sources together
 	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
 
-	Panes []window.Pane `json:"-"` // of levels that were not decided at once: closed ones, each in its latest revision
+	Panes []window.Pane `json:"-"` // closed ones, each in its latest revision
+
+	Raws map[string][]finding.Raw `json:"-"` // records as they came in, by the finding's id
 
 	reads int64 // that were taken in
 }
@@ -382,6 +387,12 @@ func (h *Checking) Report(name string) *Report {
 	}
 	if len(h.panes) <= maxPanes {
 		for _, p := range h.panes {
+			p.Verdicts = maps.Clone(p.Verdicts)
+			for _, level := range h.Watch.Levels {
+				if !slices.Contains(h.left, level) { // decided at once: it holds in all of them
+					p.Verdicts[level.String()] = window.OK
+				}
+			}
 			r.Panes = append(r.Panes, p)
 		}
 	}

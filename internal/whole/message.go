@@ -8,10 +8,13 @@ import (
 	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
-// eachMessage gives the lines of in with their numbers from 1.
-func eachMessage(in io.Reader, fn func(ingest.Message) error) error {
+// eachMessage gives the lines of in with their numbers from 1, or with the bytes at which they begin.
+func eachMessage(in io.Reader, numbered bool, fn func(ingest.Message) error) error {
 	const readSize = 64 << 10
-	split := lines.Splitter{Max: lines.DefaultMax, Numbered: true, Next: 1}
+	split := lines.Splitter{Max: lines.DefaultMax, Numbered: numbered}
+	if numbered {
+		split.Next = 1
+	}
 	give := func(messages []ingest.Message) error {
 		for _, m := range messages {
 			if err := fn(m); err != nil {

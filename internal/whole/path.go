@@ -2,6 +2,7 @@ package whole
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -67,7 +68,11 @@ func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.
 		return nil, err
 	}
 	h.End(nil)
-	return h.Report(name), nil
+	r := h.Report(name)
+	if w.Raws > 0 {
+		r.Raws = w.came(in, h, r)
+	}
+	return r, nil
 }
 
 // atOnce says whether some level that is asked for may be decided at once: of a whole
@@ -155,7 +160,30 @@ func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) 
 		r.Verdicts[l.String()] = window.OK
 		r.Decide(l.String(), window.Decided{Reads: int64(of.Reads()), Share: 1})
 	}
+	if !w.Brief {
+		r.Panes = panesAtOnce(of, int64(w.Watch.Pane), r.Verdicts)
+	}
 	return r
+}
+
+// panesAtOnce are the panes in which transactions of a history ended that satisfies all that is asked; none where there
+// are too many, or no times.
+func panesAtOnce(of *registers.History, length int64, verdicts map[string]string) (list []window.Pane) {
+	counts := map[int64]int64{}
+	last := int64(0)
+	for end := range of.Ends {
+		if n := len(counts); n == 0 || end < last || end >= last+length {
+			if n > maxPanes {
+				return nil
+			}
+			last = end - (end%length+length)%length
+		}
+		counts[last]++
+	}
+	for _, start := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, window.Pane{Start: start, End: start + length, Closed: true, Transactions: counts[start], Verdicts: maps.Clone(verdicts)})
+	}
+	return list
 }
 
 // adding takes batches into a history while the next ones are decoded.

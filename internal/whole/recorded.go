@@ -145,7 +145,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	file := &counted{r.file, &r.done, r.tellRead()}
 	if r.Format == history.JSONL || r.Format == history.Proto {
 		var s Recognizer
-		err := eachMessage(file, func(m ingest.Message) error {
+		err := eachMessage(file, true, func(m ingest.Message) error {
 			if r.lines != nil {
 				r.lines(m)
 			}

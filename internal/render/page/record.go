@@ -14,7 +14,7 @@ import (
 // Record is the record of a transaction: as it came in, where that is kept, and as it was decoded.
 type Record struct {
 	Came    []Came
-	Decoded string // "": the finding does not carry it
+	Decoded string // "": the finding does not carry it, or it came in like that
 	Hidden  bool   // hashes stand in place of values: what came in is not shown
 }
 
@@ -42,6 +42,9 @@ func recordOf(f *finding.Finding, m *scene.Member) *Record {
 	}
 	if r.Decoded == "" && len(r.Came) == 0 {
 		return nil
+	}
+	if len(r.Came) == 1 && r.Came[0].Text == r.Decoded {
+		r.Decoded = "" // the same again
 	}
 	return r
 }

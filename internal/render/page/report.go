@@ -49,6 +49,15 @@ type Verdict struct {
 // Over is the strip of a level; nil where there is none.
 func (p *Part) Over(level string) *Strip { return stripOf(level, p.Panes, p.Timed) }
 
+// Span is the stretch of time of the strips in words, "" where it is not known.
+func (p *Part) Span() string {
+	if !p.Timed || len(p.Panes) == 0 {
+		return ""
+	}
+	first, last := spanOf(p.Panes)
+	return Stretch(time.Unix(0, first), time.Unix(0, last))
+}
+
 // reported is a report as the template shows it.
 type reported struct {
 	*Report

@@ -123,10 +123,7 @@ func stripOf(level string, panes []Pane, timed bool) *Strip {
 	if len(panes) < 2 {
 		return nil
 	}
-	first, last := panes[0].Start, panes[0].End
-	for i := range panes {
-		first, last = min(first, panes[i].Start), max(last, panes[i].End)
-	}
+	first, last := spanOf(panes)
 	long := max((last-first+Parts-1)/Parts, 1)
 	s := &Strip{Name: level, Part: time.Duration(long)}
 	if timed {
@@ -150,6 +147,15 @@ func stripOf(level string, panes []Pane, timed bool) *Strip {
 		return nil
 	}
 	return s
+}
+
+// spanOf is when the first pane begins and the last one ends.
+func spanOf(panes []Pane) (first, last int64) {
+	first, last = panes[0].Start, panes[0].End
+	for i := range panes {
+		first, last = min(first, panes[i].Start), max(last, panes[i].End)
+	}
+	return first, last
 }
 
 func cellOf(verdict string, byContract []string, level string) Cell {

@@ -174,6 +174,50 @@ func TestNothingOverlaps(t *testing.T) {
 	}
 }
 
+// Arrows across the ring, and against its direction, make it wider until no label lies over a box or another label, and no
+// arrow runs below a box. Where none is wide enough, the boxes stand in a column.
+func TestArrowsAcrossTheRing(t *testing.T) {
+	columns := 0
+	for n := 3; n <= onRing; n++ {
+		for from := range n {
+			for to := range n {
+				if from == to {
+					continue
+				}
+				f := ring(slices.Repeat([]string{"realtime"}, n)...)
+				f.Edges = append(f.Edges, finding.Edge{From: f.Txns[from], To: f.Txns[to], Type: "rw", Key: "stock/17", Derived: true})
+				d := newDrawing(scene.New(&f))
+				d.ring()
+				if d.arrows[0].path != nil {
+					columns++
+				}
+				for i := range d.arrows {
+					a := &d.arrows[i]
+					for j := range d.nodes {
+						box := d.nodes[j].rect()
+						if overlap(a.labelRect(), box) {
+							t.Errorf("%d boxes, %d to %d: label %d covers box %d", n, from, to, i, j)
+						}
+						for k := 0; k < 100 && a.path == nil && j != a.from && j != a.to; k++ {
+							if box.contains(a.curve.at(float64(k) / 100)) {
+								t.Fatalf("%d boxes, %d to %d: arrow %d runs below box %d", n, from, to, i, j)
+							}
+						}
+					}
+					for j := range i {
+						if overlap(a.labelRect(), d.arrows[j].labelRect()) {
+							t.Errorf("%d boxes, %d to %d: labels %d and %d overlap", n, from, to, i, j)
+						}
+					}
+				}
+			}
+		}
+	}
+	if columns > 10 {
+		t.Errorf("%d of 68 stand in a column", columns)
+	}
+}
+
 func overlap(a, b rect) bool {
 	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 }

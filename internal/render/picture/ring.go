@@ -20,6 +20,8 @@ const (
 	legendHeight = 20
 	legendLine   = 42
 	margin       = 8
+	leastRing    = 60.0 // half of a ring's width
+	mostRing     = 300.0
 )
 
 type point struct{ x, y float64 }
@@ -31,6 +33,10 @@ func (r rect) height() float64 { return r.bottom - r.top }
 
 func (r rect) contains(p point) bool {
 	return r.left <= p.x && p.x <= r.right && r.top <= p.y && p.y <= r.bottom
+}
+
+func (r rect) overlaps(o rect) bool {
+	return r.left < o.right && o.left < r.right && r.top < o.bottom && o.top < r.bottom
 }
 
 func (r rect) union(o rect) rect {
@@ -71,6 +77,12 @@ func (a *arrow) middle() point {
 	return a.curve.at(0.5)
 }
 
+// labelRect is where the label is.
+func (a *arrow) labelRect() rect {
+	at, w := a.middle(), labelWidth(a.label)
+	return rect{at.x - w/2, at.y - labelHeight/2, at.x + w/2, at.y + labelHeight/2}
+}
+
 type drawing struct {
 	finding  *finding.Finding
 	nodes    []node
@@ -95,12 +107,38 @@ func newDrawing(s *scene.Scene) *drawing {
 	return d
 }
 
-// ring places the boxes on a ring.
+// ring places the boxes on a ring. It grows wider while a label lies over a box or another label, as with arrows across
+// the ring. A ring that stays crowded becomes a column.
 func (d *drawing) ring() {
-	d.place()
-	for i := range d.arrows {
-		d.bend(i)
+	for wide := leastRing; wide <= mostRing; wide += 20 {
+		d.place(wide)
+		for i := range d.arrows {
+			d.bend(i)
+		}
+		if !d.crowded() {
+			return
+		}
 	}
+	d.column()
+}
+
+// crowded says whether labels overlap or cover a box, or an arrow runs below a box.
+func (d *drawing) crowded() bool {
+	for i := range d.arrows {
+		a := d.arrows[i].labelRect()
+		for j := range d.nodes {
+			box := d.nodes[j].rect()
+			if a.overlaps(box) || j != d.arrows[i].from && j != d.arrows[i].to && d.arrows[i].curve.meets(box) {
+				return true
+			}
+		}
+		for j := range i {
+			if a.overlaps(d.arrows[j].labelRect()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // indexOf is the transaction's node, or the one that stands for the rest.
@@ -137,14 +175,14 @@ func (n *node) rect() rect {
 	return rect{n.at.x - n.w/2, n.at.y - n.h/2, n.at.x + n.w/2, n.at.y + n.h/2}
 }
 
-// place puts the nodes clockwise on an ellipse, the first on top. It grows the ellipse until no
+// place puts the nodes clockwise on an ellipse of at least half that width, the first on top. It grows the ellipse until no
 // two are too close for the labels between them.
-func (d *drawing) place() {
+func (d *drawing) place(least float64) {
 	n := len(d.nodes)
 	if n == 1 {
 		return
 	}
-	for rx, ry := 60.0, 60.0; ; {
+	for rx, ry := least, 60.0; ; {
 		for i := range d.nodes {
 			angle := 2*math.Pi*float64(i)/float64(n) - math.Pi/2
 			d.nodes[i].at = point{math.Round(rx * math.Cos(angle)), math.Round(ry * math.Sin(angle))}
@@ -226,6 +264,16 @@ func (d *drawing) bend(i int) {
 
 const steps = 200
 
+// meets says whether a part of the curve is in r.
+func (c curve) meets(r rect) bool {
+	for i := range steps {
+		if r.contains(c.at(float64(i) / steps)) {
+			return true
+		}
+	}
+	return false
+}
+
 // leaves is where the curve, which starts inside r, is first outside.
 func leaves(c curve, r rect) float64 {
 	for i := range steps {
@@ -264,8 +312,7 @@ func (d *drawing) ringRect() rect {
 	}
 	for i := range d.arrows {
 		a := &d.arrows[i]
-		at, w := a.middle(), labelWidth(a.label)
-		all = all.union(rect{at.x - w/2, at.y - labelHeight/2, at.x + w/2, at.y + labelHeight/2})
+		all = all.union(a.labelRect())
 		for _, p := range a.path {
 			all = all.union(rect{p.x, p.y, p.x, p.y})
 		}

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/tape"
+	"github.com/isowatch/isowatch/internal/whole"
+)
+
+// tapeBytes of a broker's latest messages are kept for the findings of a replay.
+const tapeBytes = 16 << 20
+
+// keeping begins to keep messages, where records are to be shown as they came in. Files are read again at the end.
+func (p *replaying) keeping() {
+	if c := &p.Config; p.Raws > 0 && c.Watch.ShowValues && (c.NATS != nil || c.Kafka != nil) {
+		p.tape = tape.New(tapeBytes)
+	}
+}
+
+// keep keeps a message of a broker, with the records that the batch has of it.
+func (p *replaying) keep(x *replayPart, m *ingest.Message, txns []event.Txn, parts []event.Part) {
+	if p.tape != nil && x.input.name != "file:" {
+		b := &p.history.Batch
+		p.tape.Add(b.Partitions[x.index], p.history.Decoder.Source, []ingest.Message{*m}, txns, tape.PiecesOf(b, parts))
+	}
+}
+
+// step makes a step, and takes the records of what it found from the latest messages.
+func (p *replaying) step() {
+	p.history.Step()
+	p.recall(p.history.Findings)
+}
+
+// recall takes the records of findings that have none from the latest messages.
+func (p *replaying) recall(findings []finding.Finding) {
+	if p.tape == nil || len(findings) == p.recalled || len(p.raws) >= p.Raws {
+		return
+	}
+	fresh := findings[p.recalled:]
+	p.recalled = len(findings)
+	s := tape.NewSearch(fresh)
+	p.tape.Find(s)
+	p.found(s, fresh)
+}
+
+// found notes records that were found.
+func (p *replaying) found(s *tape.Search, findings []finding.Finding) {
+	for id, list := range whole.ByFinding(s, findings) {
+		p.raws[id] = list
+	}
+}
+
+// came are the records of the first findings as they came in, by the finding's id. Files are read once more for that.
+func (p *replaying) came(r *Replayed) map[string][]finding.Raw {
+	if p.Raws == 0 || !p.Config.Watch.ShowValues {
+		return nil
+	}
+	p.recall(p.history.Findings)
+	shown := r.Findings[:min(p.Raws, len(r.Findings))]
+	if r.Closed != nil {
+		shown = append(shown[:len(shown):len(shown)], *r.Closed)
+	}
+	s := tape.NewSearch(shown)
+	if s.Idle() {
+		return p.raws
+	}
+	if p.tape != nil {
+		p.tape.Find(s)
+	}
+	d := &p.history.Decoder
+	if p.recording != nil && p.recording.Search(s, d, whole.PartitionOf(p.recording.Name)) != nil {
+		return p.raws // it has gone: records are shown as they were decoded
+	}
+	for name := range p.parts {
+		path, isFile := strings.CutPrefix(name, "file:")
+		if isFile && whole.SearchFile(s, path, d.Source) != nil {
+			return p.raws
+		}
+	}
+	latest := p.raws
+	p.raws = map[string][]finding.Raw{}
+	p.found(s, shown)
+	for id, list := range latest {
+		if len(p.raws[id]) < len(list) { // more of it was there when it was found
+			p.raws[id] = list
+		}
+	}
+	return p.raws
+}

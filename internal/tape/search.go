@@ -1,0 +1,152 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// Search looks for the records of findings among those that it is given.
+type Search struct {
+	few  [1 << 10]uint64     // a bit for each hash, by its last 16 bits: it rules most others out
+	ids  map[uint64]struct{} // hashes of ids
+	raws map[member][]finding.Raw
+	of   [][]member // by finding
+	left int        // bytes that it takes yet
+}
+
+// member is a transaction of a finding: ids of two sources may be equal.
+type member struct{ source, id string }
+
+// NewSearch looks for the records of the findings.
+func NewSearch(findings []finding.Finding) *Search {
+	s := &Search{ids: map[uint64]struct{}{}, raws: map[member][]finding.Raw{}, of: make([][]member, len(findings)), left: maxSearch}
+	for i := range findings {
+		f := &findings[i]
+		for _, id := range recorded(f) {
+			m := member{f.Source, id}
+			h := event.HashText([]byte(id)).Lo
+			s.few[h>>6&(1<<10-1)] |= 1 << (h & 63)
+			s.ids[h] = struct{}{}
+			s.raws[m] = nil
+			s.of[i] = append(s.of[i], m)
+		}
+	}
+	return s
+}
+
+// Idle says whether it looks for nothing.
+func (s *Search) Idle() bool { return len(s.ids) == 0 }
+
+// recorded are the transactions whose records show f: those that it names, and those that it rests on besides.
+func recorded(f *finding.Finding) []string {
+	ids := slices.Clone(f.Txns)
+	for _, text := range f.History {
+		var r struct {
+			Txn string `json:"txn"`
+		}
+		if json.Unmarshal(text, &r) == nil && r.Txn != "" && !slices.Contains(ids, r.Txn) {
+			ids = append(ids, r.Txn)
+		}
+	}
+	return ids
+}
+
+// wants says whether a transaction of that hash may be looked for.
+func (s *Search) wants(h uint64) bool {
+	if s.few[h>>6&(1<<10-1)]>>(h&63)&1 == 0 {
+		return false
+	}
+	_, ok := s.ids[h]
+	return ok
+}
+
+// Line takes a message of one record, where it is looked for. Records that name no source are of byDefault.
+func (s *Search) Line(message []byte, byDefault, position string) {
+	if event.IsProto(message) || s.mayBe(message) {
+		s.take(message, event.RecordIn(message, 0), byDefault, position)
+	}
+}
+
+// mayBe says whether a record in JSON may be looked for, without decoding it.
+func (s *Search) mayBe(record []byte) bool {
+	if bytes.IndexByte(record, '\\') >= 0 {
+		return true // names and ids can be written in other ways
+	}
+	name := []byte(`"txn"`)
+	for at := bytes.Index(record, name); at >= 0; at = bytes.Index(record, name) {
+		record = record[at+len(name):]
+		value, ok := bytes.CutPrefix(bytes.TrimLeft(record, ": \t\r"), []byte{'"'})
+		if !ok {
+			continue
+		}
+		if id, _, ok := bytes.Cut(value, []byte{'"'}); ok && s.wants(event.HashText(id).Lo) {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes a record of a message, where it is looked for.
+func (s *Search) take(message, record []byte, byDefault, position string) {
+	proto := event.IsProto(message)
+	whole := record
+	if proto { // a message of this record alone
+		whole = append(binary.AppendUvarint([]byte{message[0]}, uint64(len(record))), record...)
+	}
+	var b event.Batch
+	d := event.Decoder{Source: byDefault}
+	d.DecodeMessage(&b, event.Position{}, whole)
+	switch {
+	case len(b.Txns) == 1:
+		s.Take(b.Text(b.Txns[0].Source), b.Text(b.Txns[0].ID), position, record, proto)
+	case len(b.Parts) == 1:
+		s.Take(b.Text(b.Parts[0].Source), b.Text(b.Parts[0].ID), position, record, proto)
+	}
+}
+
+// Take takes a record of a transaction, where it is looked for. Text that is too long is cut.
+func (s *Search) Take(source, id, position string, record []byte, binary bool) {
+	m := member{source, id}
+	list, wanted := s.raws[m]
+	if !wanted || s.left < 0 {
+		return
+	}
+	r := finding.Raw{Txn: id, Position: position}
+	if most := maxRecord; len(record) > most {
+		for !binary && !utf8.RuneStart(record[most]) {
+			most--
+		}
+		r.Cut = len(record) - most
+		record = record[:most]
+	}
+	if binary {
+		r.Bytes = append([]byte(nil), record...)
+	} else {
+		r.Text = string(record)
+	}
+	if s.left -= r.Size(); s.left >= 0 {
+		s.raws[m] = append(list, r)
+	}
+}
+
+// Raws are the records of each finding as they came in, within the bound.
+func (s *Search) Raws() [][]finding.Raw {
+	all := make([][]finding.Raw, len(s.of))
+	for i, members := range s.of {
+		left := MaxFinding
+		for _, m := range members {
+			for _, r := range s.raws[m] {
+				if left -= r.Size(); left >= 0 {
+					all[i] = append(all[i], r)
+				}
+			}
+		}
+	}
+	return all
+}

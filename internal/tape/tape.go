@@ -1,0 +1,144 @@
+// Package tape finds the records of findings as they came in, before anything was decoded.
+package tape
+
+import (
+	"sync"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
+)
+
+// Bounds of what is kept of records as they came in.
+const (
+	numParts   = 16       // pieces: the tape forgets one after the other
+	maxIDs     = 1 << 14  // records of one piece
+	maxRecord  = 16 << 10 // bytes of one record
+	MaxFinding = 64 << 10 // bytes of the records of one finding
+	maxSearch  = 4 << 20  // and of one search
+)
+
+// Tape holds the messages that came last, as they came. A finding takes the records of its transactions from it
+// when it is stored. A message costs a copy, and no transaction costs anything while it lives.
+type Tape struct {
+	mu    sync.Mutex
+	most  int      // bytes of a part; 0: nothing is kept
+	parts []*taped // the oldest first
+}
+
+// New is a tape of so many bytes.
+func New(bytes int64) *Tape { return &Tape{most: int(bytes / numParts)} }
+
+// taped is a part of the tape.
+type taped struct {
+	bytes    []byte
+	messages []tapedMessage
+	ids      []tapedID
+}
+
+type tapedMessage struct {
+	partition, source string
+	offset            int64
+	from, to          uint32 // in bytes
+}
+
+// tapedID is a record: a whole transaction, or a piece of one.
+type tapedID struct {
+	id           uint64 // of the transaction's hash
+	message, sub uint32
+}
+
+// Add keeps messages of a partition. txns and pieces are their records, in the same order.
+func (t *Tape) Add(partition, source string, messages []ingest.Message, txns []event.Txn, pieces []Piece) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range messages {
+		m := &messages[i]
+		n, k := 0, 0
+		for n < len(txns) && txns[n].Pos.Offset == m.Offset {
+			n++
+		}
+		for k < len(pieces) && pieces[k].offset == m.Offset {
+			k++
+		}
+		if n+k > 0 && len(m.Value) <= t.most && n+k <= maxIDs {
+			p := t.room(len(m.Value), n+k)
+			from := uint32(len(p.bytes))
+			p.bytes = append(p.bytes, m.Value...)
+			at := uint32(len(p.messages))
+			p.messages = append(p.messages, tapedMessage{partition, source, m.Offset, from, uint32(len(p.bytes))})
+			for j := range txns[:n] {
+				p.ids = append(p.ids, tapedID{txns[j].IDHash.Lo, at, txns[j].Pos.Sub})
+			}
+			for _, x := range pieces[:k] {
+				p.ids = append(p.ids, tapedID{x.id, at, x.sub})
+			}
+		}
+		txns, pieces = txns[n:], pieces[k:]
+	}
+}
+
+// Piece is a record of one operation.
+type Piece struct {
+	id     uint64
+	offset int64
+	sub    uint32
+}
+
+// PiecesOf are the records of parts.
+func PiecesOf(b *event.Batch, parts []event.Part) []Piece {
+	if len(parts) == 0 {
+		return nil
+	}
+	all := make([]Piece, len(parts))
+	for i := range parts {
+		all[i] = Piece{event.HashText(b.Bytes(parts[i].ID)).Lo, parts[i].Pos.Offset, parts[i].Pos.Sub}
+	}
+	return all
+}
+
+// room is the newest piece, with room for so many bytes and records.
+func (t *Tape) room(bytes, ids int) *taped {
+	if n := len(t.parts); n > 0 {
+		if p := t.parts[n-1]; len(p.bytes)+bytes <= t.most && len(p.ids)+ids <= maxIDs {
+			return p
+		}
+	}
+	p := &taped{}
+	if len(t.parts) > 0 && len(t.parts) < numParts { // the first one filled up: so will this one
+		p = &taped{make([]byte, 0, t.most), nil, nil}
+	} else if len(t.parts) == numParts {
+		p = t.parts[0]
+		t.parts = append(t.parts[:0], t.parts[1:]...)
+		clear(p.messages) // they name partitions
+		p.bytes, p.messages, p.ids = p.bytes[:0], p.messages[:0], p.ids[:0]
+	}
+	t.parts = append(t.parts, p)
+	return p
+}
+
+// Memory is its size, bytes.
+func (t *Tape) Memory() (n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		n += int64(cap(p.bytes)) + int64(cap(p.ids))*16 + int64(cap(p.messages))*48
+	}
+	return n
+}
+
+// Find gives the search the records that it looks for, the oldest first.
+func (t *Tape) Find(s *Search) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		for _, x := range p.ids {
+			if !s.wants(x.id) {
+				continue
+			}
+			m := &p.messages[x.message]
+			message := p.bytes[m.from:m.to]
+			at := event.Batch{Partitions: []string{m.partition}}
+			s.take(message, event.RecordIn(message, x.sub), m.source, at.Where(event.Position{Offset: m.offset}))
+		}
+	}
+}
