@@ -356,6 +356,23 @@ func TestLostUpdateText(t *testing.T) {
 	}
 }
 
+// A value that nobody wrote may have been written in another spelling. The finding says which.
+func TestOtherSpelling(t *testing.T) {
+	for _, c := range []struct{ written, read, want string }{
+		{"1.5", "1.50", "T3 read 1.50 of x, which no transaction wrote: 1.5 was written, which is the same in another spelling."},
+		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, `which no transaction wrote: {"a":1,"b":2} was written, which is the same in another spelling.`},
+		{"1.5", "1.51", "T3 read 1.51 of x, which no transaction wrote."},
+	} {
+		r, err := check.Reader(strings.NewReader(`{"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":7}]}
+{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":7},{"op":"w","key":"x","value":`+c.written+`}]}
+{"txn":"T3","status":"committed","ops":[{"op":"r","key":"x","value":`+c.read+`}]}
+`), check.Expect(check.Serializable))
+		if err != nil || !strings.Contains(r.String(), c.want) {
+			t.Errorf("want %q: %v\n%s", c.want, err, r)
+		}
+	}
+}
+
 // What is given counts without its flag: the session's order, time, and the bounds of a range.
 func TestFieldsCount(t *testing.T) {
 	write := event.RecordOp{Kind: event.Write, Key: "x", Value: "1"}

@@ -33,6 +33,9 @@ type Witness struct {
 	Op    int
 	Key   string
 	Value string
+	// Spelling is a value that was written at Key: the same number or object as Value, in other signs.
+	// It proves nothing.
+	Spelling string
 	// Choices are pairs of writers whose order nobody saw, and reads of values that several
 	// wrote. If there are choices, the edges are not a cycle. Edges and choices together leave
 	// no order that Level allows.

@@ -93,6 +93,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		h.Counters.Unpromised++
 		return // nobody promised it to this transaction
 	}
+	h.spell(a, &w)
 	h.publish(f, name, &w)
 	if a.Kind == infer.Divergence {
 		h.fractured(a)

@@ -84,7 +84,7 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 	finding.GarbageRead: {
 		anomaly: "garbage-read", weakest: each(ReadCommitted), class: classG0, oneKey: true, value: true, // the writer may have aborted
 		rests: onAbsence,
-		text:  "$a read $value of $key, which no transaction wrote",
+		text:  "$a read $value of $key, which no transaction wrote$spelling",
 	},
 	finding.CyclicVersions: {
 		anomaly: "cyclic-versions", weakest: each(ReadUncommitted), class: classG0,
@@ -187,6 +187,12 @@ var blanks = []struct {
 	{"$key", func(w *witness) string { return keyName(w.Key) }},
 	{"$value", func(w *witness) string { return withVersion(w, 0, w.Key, w.Value) }},
 	{"$plain", func(w *witness) string { return clip(w.Value) }},
+	{"$spelling", func(w *witness) string {
+		if w.Spelling == "" {
+			return ""
+		}
+		return fmt.Sprintf(": %s was written, which is the same in another spelling", clip(w.Spelling))
+	}},
 	{"$op", func(w *witness) string { return strconv.Itoa(w.Op + 1) }},
 	{"$did", func(w *witness) string { return Operation(&w.Txns[0].Ops[w.Op]) }},
 	{"$group", func(w *witness) string { return w.groupFrom(0) }},

@@ -1,0 +1,29 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// mostAsked is how many values of a key Spelling looks at.
+const mostAsked = 64
+
+// Spelling is a value that was written at the register of v, and for which same holds; "" if there is none
+// in memory. It follows the writes that overwrote each other from the first version on. O(mostAsked records).
+func (s *ledger) Spelling(v uint32, in *event.Batch, same func(value string) bool) string {
+	k := &s.keys[s.versions[v].key]
+	if k.kind != event.Register {
+		return ""
+	}
+	left, todo := mostAsked, []uint32{k.initial}
+	for len(todo) > 0 {
+		u := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for id := s.versions[u].over; id != 0 && left > 0; id = s.writes[id].nextOver {
+			left--
+			written := s.writes[id].version
+			if text := s.Value(written, in); written != v && text != "" && same(text) {
+				return text
+			}
+			todo = append(todo, written)
+		}
+	}
+	return ""
+}
