@@ -16,7 +16,7 @@ const tapeBytes = 16 << 20
 // keeping begins to keep messages, where records are to be shown as they came in. Files are read again at the end.
 func (p *replaying) keeping() {
 	if c := &p.Config; p.Raws > 0 && c.Watch.ShowValues && (c.NATS != nil || c.Kafka != nil) {
-		p.tape = tape.New(tapeBytes)
+		p.tape = &tape.Tape{Bytes: tapeBytes}
 	}
 }
 

@@ -174,7 +174,7 @@ type Engine struct {
 
 	// Owned by the collecting goroutine.
 	decoder    event.Decoder
-	tape       *tape.Tape // the step goroutine reads it
+	tape       tape.Tape // the step goroutine reads it
 	partitions map[string]*partition
 	awaited    []string // partitions of earlier lives that were not heard of in this one
 	opened     int64    // tick from which they are waited for
@@ -212,7 +212,7 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), losing: make(chan faultEntry), asking: make(chan struct{}, 1)}
 	e.log, e.assembler.MaxBytes = e.opt.Logger, int(e.opt.OpenBytes)
-	e.tape = tape.New(e.opt.TapeBytes)
+	e.tape.Bytes = e.opt.TapeBytes
 	e.decoder = e.newDecoder("")
 	e.sources = newSources(e.opt.Hook)
 	if err := e.recover(ctx); err != nil {

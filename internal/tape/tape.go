@@ -20,13 +20,13 @@ const (
 // Tape holds the messages that came last, as they came. A finding takes the records of its transactions from it
 // when it is stored. A message costs a copy, and no transaction costs anything while it lives.
 type Tape struct {
+	Bytes int64 // that are kept; 0: none
 	mu    sync.Mutex
-	most  int      // bytes of a part; 0: nothing is kept
 	parts []*taped // the oldest first
 }
 
-// New is a tape of so many bytes.
-func New(bytes int64) *Tape { return &Tape{most: int(bytes / numParts)} }
+// most is how many bytes a part has.
+func (t *Tape) most() int { return int(t.Bytes / numParts) }
 
 // taped is a part of the tape.
 type taped struct {
@@ -60,7 +60,7 @@ func (t *Tape) Add(partition, source string, messages []ingest.Message, txns []e
 		for k < len(pieces) && pieces[k].offset == m.Offset {
 			k++
 		}
-		if n+k > 0 && len(m.Value) <= t.most && n+k <= maxIDs {
+		if n+k > 0 && len(m.Value) <= t.most() && n+k <= maxIDs {
 			p := t.room(len(m.Value), n+k)
 			from := uint32(len(p.bytes))
 			p.bytes = append(p.bytes, m.Value...)
@@ -99,13 +99,13 @@ func PiecesOf(b *event.Batch, parts []event.Part) []Piece {
 // room is the newest piece, with room for so many bytes and records.
 func (t *Tape) room(bytes, ids int) *taped {
 	if n := len(t.parts); n > 0 {
-		if p := t.parts[n-1]; len(p.bytes)+bytes <= t.most && len(p.ids)+ids <= maxIDs {
+		if p := t.parts[n-1]; len(p.bytes)+bytes <= t.most() && len(p.ids)+ids <= maxIDs {
 			return p
 		}
 	}
 	p := &taped{}
 	if len(t.parts) > 0 && len(t.parts) < numParts { // the first one filled up: so will this one
-		p = &taped{make([]byte, 0, t.most), nil, nil}
+		p = &taped{make([]byte, 0, t.most()), nil, nil}
 	} else if len(t.parts) == numParts {
 		p = t.parts[0]
 		t.parts = append(t.parts[:0], t.parts[1:]...)
