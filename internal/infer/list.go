@@ -353,8 +353,8 @@ func (s *registers) checkOwnBefore(v uint32) {
 	for other := s.txns[x.writer].writes; other != 0 && steps < maxOutliving; other = s.writes[other].nextOfTxn {
 		steps++
 		y := &s.writes[other]
-		if s.versions[y.version].key != x.key || y.op >= s.writes[id].op || s.versions[y.version].flags&(placed|ambiguous) != 0 {
-			continue // it stands in the list, or, of several appends, somewhere in it
+		if s.versions[y.version].key != x.key || y.op >= s.writes[id].op || s.versions[y.version].flags&placed != 0 {
+			continue
 		}
 		if last == 0 || y.op > s.writes[last].op {
 			last = other
