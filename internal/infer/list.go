@@ -286,7 +286,6 @@ func (s *registers) connect(v, old uint32) {
 	p := s.knownBefore(x.prev)
 	s.checkOwnOrder(p, v)
 	s.checkOwnOrder(v, s.knownAfter(v))
-	s.checkOwnBefore(v)
 	start := p
 	if start == 0 {
 		start = s.keys[x.key].first
@@ -338,30 +337,6 @@ func (s *registers) checkOwnOrder(p, v uint32) {
 	w := s.versions[v].writer
 	if s.writes[s.writeOf(w, p)].op > s.writes[s.writeOf(w, v)].op {
 		s.anomaly(Anomaly{Kind: IncompatibleOrder, A: s.versions[v].witness, B: w, Version: v, Other: p, Certain: true})
-	}
-}
-
-// checkOwnBefore reports a read that shows v without an element that v's writer appended before, in
-// the same transaction. O(writes of that transaction), bounded.
-func (s *registers) checkOwnBefore(v uint32) {
-	x := &s.versions[v]
-	id := s.writeOf(x.writer, v)
-	if id == 0 || s.keys[x.key].flags&(unsupported|deleted) != 0 || s.mayReturn(v) || s.beganBehind(x.writer, x.witness) {
-		return
-	}
-	last, steps := uint32(0), 0
-	for other := s.txns[x.writer].writes; other != 0 && steps < maxOutliving; other = s.writes[other].nextOfTxn {
-		steps++
-		y := &s.writes[other]
-		if s.versions[y.version].key != x.key || y.op >= s.writes[id].op || s.versions[y.version].flags&placed != 0 {
-			continue
-		}
-		if last == 0 || y.op > s.writes[last].op {
-			last = other
-		}
-	}
-	if last != 0 {
-		s.anomaly(Anomaly{Kind: IncompatibleOrder, A: x.witness, B: x.writer, Version: v, Other: s.writes[last].version, Certain: true})
 	}
 }
 
