@@ -98,8 +98,8 @@ func TestPackedInput(t *testing.T) {
 			t.Errorf("%s cut off: %v, last chunk %+v", by, err, last)
 		}
 	}
-	if _, _, err := collect(t, &Source{Input: strings.NewReader("\x28\xb5\x2f\xfdnot zstd")}); err == nil {
-		t.Error("no zstd: no error")
+	if _, _, err := collect(t, &Source{Input: strings.NewReader("\x28\xb5\x2f\xfdnot zstd")}); err == nil || !strings.Contains(err.Error(), "zstd") {
+		t.Errorf("no zstd: %v", err)
 	}
 	if _, _, err := collect(t, &Source{Input: strings.NewReader("\x1f\x8bnot gzip")}); !errors.Is(err, gzip.ErrHeader) {
 		t.Errorf("no gzip: %v", err)

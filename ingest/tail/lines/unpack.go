@@ -62,12 +62,25 @@ func Unpack(in io.Reader) (text *bufio.Reader, packed bool, err error) {
 	case "gzip":
 		z, err = gzip.NewReader(bufio.NewReaderSize(text, packedSize))
 	default: // in this goroutine, and without what must be closed
-		z, err = zstd.NewReader(text, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowMost))
+		var d *zstd.Decoder
+		d, err = zstd.NewReader(text, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowMost))
+		z = zstdReader{d}
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("unpack: %w", err)
 	}
 	return bufio.NewReaderSize(z, unpackSize), true, nil
+}
+
+// zstdReader names zstd in errors, which the library does not.
+type zstdReader struct{ from *zstd.Decoder }
+
+func (z zstdReader) Read(p []byte) (int, error) {
+	n, err := z.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("zstd: %w", err)
+	}
+	return n, err
 }
 
 // Mark is the mark that some programs write at the beginning of a file in UTF-8. It belongs to
