@@ -19,9 +19,10 @@ import (
 const deliverySlack = 3 * time.Second
 
 // judge holds what a monitor alerted against what the databases promise. end is when
-// the streams did.
+// the streams did. Its faults are printed before its notes: who shortens a log keeps its beginning.
 func judge(t *testing.T, m *monitor, s *streams, end time.Time) {
 	t.Helper()
+	defer func() { t.Log(strings.Join(m.notes, "\n")) }()
 	took, faults := m.hook.deliveries()
 	for _, fault := range faults {
 		t.Errorf("%s: %s", m.name, fault)
@@ -31,7 +32,7 @@ func judge(t *testing.T, m *monitor, s *streams, end time.Time) {
 		of[f.Source] = append(of[f.Source], f)
 	}
 	m.behind = behind(s, took, end)
-	t.Logf("%s: %v behind", m.name, m.behind)
+	m.note("%s: %v behind", m.name, m.behind)
 	for _, c := range cells() {
 		judgeKept(t, m, c, of[c.source()])
 		if c.stronger != "" {
@@ -39,7 +40,7 @@ func judge(t *testing.T, m *monitor, s *streams, end time.Time) {
 		}
 	}
 	judgeWithdrawn(t, m, took)
-	t.Logf("%s: %d deliveries\n%s", m.name, len(took), waits(s, took, end))
+	m.note("%s: %d deliveries\n%s", m.name, len(took), waits(s, took, end))
 }
 
 // judgeWithdrawn: nothing that was alerted is taken back, but for a record that a busy
@@ -48,7 +49,7 @@ func judgeWithdrawn(t *testing.T, m *monitor, took []alerted) {
 	t.Helper()
 	late := positive(m.metric("isowatch_late_records_total", "source"))
 	causes := positive(m.metric("isowatch_findings_withdrawn_total", "cause"))
-	t.Logf("%s: records that came later than the lateness allows: %v; withdrawn, with what the expected levels allow: %v", m.name, late, causes)
+	m.note("%s: records that came later than the lateness allows: %v; withdrawn, with what the expected levels allow: %v", m.name, late, causes)
 	repeated := 0.0
 	if m.name == "declared" {
 		repeated = causes["repetition"]
@@ -57,7 +58,7 @@ func judgeWithdrawn(t *testing.T, m *monitor, took []alerted) {
 		t.Errorf("%s: alerts were withdrawn: %s, as\n%s", m.name, summary(back), excerpt(back[0].Explanation))
 	}
 	for _, f := range m.withdrawn(t) {
-		t.Logf("%s: withdrawn of %s, certain %v: %s", m.name, f.Source, f.Certain, excerpt(f.Explanation))
+		m.note("%s: withdrawn of %s, certain %v: %s", m.name, f.Source, f.Certain, excerpt(f.Explanation))
 	}
 }
 
@@ -114,7 +115,7 @@ func judgeBroken(t *testing.T, m *monitor, c cell, s *streams, took []alerted, e
 		t.Errorf("%s: nothing was alerted of %s while it ran (%d alerts behind it)", m.name, c.strongerSource(), len(took))
 	}
 	if len(took) > 0 {
-		t.Logf("%s: %s: %d alerts while it ran, %d behind it: %s", m.name, c.strongerSource(), live, len(took)-live, summary(took))
+		m.note("%s: %s: %d alerts while it ran, %d behind it: %s", m.name, c.strongerSource(), live, len(took)-live, summary(took))
 	}
 	if c.losesUpdates() {
 		judgeLost(t, m, c, s, took, end)
@@ -137,10 +138,10 @@ func judgeLost(t *testing.T, m *monitor, c cell, s *streams, took []alerted, end
 			return n > 1 && f.at.Before(end)
 		}) {
 			missed++
-			t.Logf("%s: %s: no alert while it ran of %s, which replaced the same value", m.name, c.strongerSource(), txns)
+			m.note("%s: %s: no alert while it ran of %s, which replaced the same value", m.name, c.strongerSource(), txns)
 		}
 	}
-	t.Logf("%s: %s: %d lost updates, %d not alerted while it ran", m.name, c.strongerSource(), len(lost), missed)
+	m.note("%s: %s: %d lost updates, %d not alerted while it ran", m.name, c.strongerSource(), len(lost), missed)
 	if len(lost) == 0 || missed > 0 {
 		t.Errorf("%s: %s: %d of %d lost updates were not alerted while it ran", m.name, c.strongerSource(), missed, len(lost))
 	}

@@ -42,10 +42,15 @@ type monitor struct {
 	hook           *webhook
 	cmd            *exec.Cmd
 	ended          chan struct{} // closed when its output has ended
+	notes          []string      // what is logged behind the faults that were found of it
 
 	mu      sync.Mutex
 	log     bytes.Buffer
 	address string // of its pages
+}
+
+func (m *monitor) note(format string, values ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, values...))
 }
 
 // startMonitor runs the program on the stream, with an expectation for each source.
