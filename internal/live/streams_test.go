@@ -24,6 +24,10 @@ type streams struct {
 	// replaced are the committed transactions that read a value and wrote another, by
 	// source, key and value.
 	replaced map[string]map[[2]string][]string
+	// wrote has the values that a source's committed transactions wrote, by key and value, and
+	// repeated when the first that wrote one again had ended, ns since the Unix epoch.
+	wrote    map[string]map[[2]string]bool
+	repeated map[string]int64
 }
 
 // file is a source's records.
@@ -69,8 +73,9 @@ func (f *file) close(t *testing.T) {
 func newStreams(t *testing.T, p *publisher) *streams {
 	t.Helper()
 	s := &streams{publisher: p, files: map[string]*file{}, ends: map[string]int64{},
-		replaced: map[string]map[[2]string][]string{}}
+		replaced: map[string]map[[2]string][]string{}, wrote: map[string]map[[2]string]bool{}, repeated: map[string]int64{}}
 	for _, c := range cells() {
+		s.wrote[c.source()] = map[[2]string]bool{}
 		s.replaced[c.source()] = map[[2]string][]string{}
 		s.files[c.source()] = createFile(t, c.source())
 	}
@@ -93,6 +98,7 @@ func (s *streams) keep(c cell, r event.Record) {
 	defer s.mu.Unlock()
 	s.ends[c.source()+" "+r.ID] = r.End
 	s.noteReplaced(c, &r)
+	s.noteWritten(c, &r)
 	s.files[c.source()].keep(r)
 }
 
@@ -112,6 +118,26 @@ func (s *streams) noteReplaced(c cell, r *event.Record) {
 			}
 		}
 	}
+}
+
+func (s *streams) noteWritten(c cell, r *event.Record) {
+	if r.Status != event.Committed {
+		return
+	}
+	for _, o := range r.Ops {
+		at := [2]string{o.Key, o.Value}
+		if o.Kind == event.Write && s.wrote[c.source()][at] && s.repeated[c.source()] == 0 {
+			s.repeated[c.source()] = r.End
+		}
+		s.wrote[c.source()][at] = s.wrote[c.source()][at] || o.Kind == event.Write
+	}
+}
+
+// repetition is when the cell had first written a value of a key again, ns since the Unix epoch; 0: never.
+func (s *streams) repetition(c cell) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repeated[c.source()]
 }
 
 // lostUpdates are the transactions that replaced one value, of the values that two or more had
