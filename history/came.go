@@ -2,7 +2,7 @@ package history
 
 import "github.com/isowatch/isowatch/event"
 
-// cameOf is what a plain history tells its records to: nil for a stream, which forgets what it has read.
+// cameOf gives a plain history Came. A stream has none: it forgets what it has read.
 func (r *Reader) cameOf() func(id string, pos event.Position, records [][]byte) {
 	if r.Stream {
 		return nil
