@@ -14,6 +14,7 @@ func (p *plain) readAWDIT(s *textScanner) error {
 	open := false
 	end := func() {
 		if open {
+			p.tellLines(&p.txns[len(p.txns)-1])
 			p.end()
 			id++
 		}
@@ -40,6 +41,7 @@ func (p *plain) readAWDIT(s *textScanner) error {
 			open = true
 		}
 		p.ops = append(p.ops, o)
+		p.keepLine(s)
 	}
 	end()
 	return nil

@@ -27,7 +27,7 @@ var cobraSizes = map[byte]int{'S': 8, 'C': 8, 'A': 8, 'W': 24, 'R': 32}
 
 func (p *plain) cobraFile(data []byte, session uint32) error {
 	p.hexIDs = true
-	id, open := int64(0), false
+	id, from, open := int64(0), 0, false
 	for i := 0; i < len(data); {
 		at, c := i, data[i]
 		size, known := cobraSizes[c]
@@ -51,7 +51,7 @@ func (p *plain) cobraFile(data []byte, session uint32) error {
 		}
 		switch c {
 		case 'S':
-			id, open = v[0], true
+			id, from, open = v[0], at, true
 			p.begin(session, id, int64(at), event.Committed)
 		case 'W':
 			p.ops = append(p.ops, plainOp{key: v[1], value: v[0], writer: id, flags: isWrite | ofWriter})
@@ -68,12 +68,14 @@ func (p *plain) cobraFile(data []byte, session uint32) error {
 			if c == 'A' {
 				p.txns[len(p.txns)-1].status = event.Aborted
 			}
+			p.tell(data[from:i])
 			p.end()
 			open = false
 		}
 	}
 	if open { // the client was cut off
 		p.txns[len(p.txns)-1].status = event.Unknown
+		p.tell(data[from:])
 		p.end()
 	}
 	return nil

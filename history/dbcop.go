@@ -143,6 +143,9 @@ func (p *plain) dbcopTxn(d *bincode, session uint32, id int64) {
 		t.status = event.Aborted
 	}
 	if d.fault == nil {
+		if p.stream == nil { // a stream has let go of its beginning
+			p.tell(d.data[t.at:d.i])
+		}
 		p.end()
 	}
 }

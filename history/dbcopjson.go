@@ -1,6 +1,10 @@
 package history
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"bytes"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // dbcop's newer JSON: {"params", "info", "start", "end", "data"}, or the data alone:
 //
@@ -17,8 +21,8 @@ type dbcopJSON struct {
 	old      bool // an event of the older form was read
 }
 
-func readDBCopJSON(data []byte) (*plain, error) {
-	d := dbcopJSON{plain: &plain{}}
+func (p *plain) readDBCopJSON(data []byte) error {
+	d := dbcopJSON{plain: p}
 	d.data = data
 	d.fail = func(at int, what string) error { return atByte(at, "%s", what) }
 	found := false
@@ -36,14 +40,14 @@ func readDBCopJSON(data []byte) (*plain, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case d.i < len(data):
-		return nil, d.want("the end of the file is expected")
+		return d.want("the end of the file is expected")
 	case !found:
-		return nil, d.want("a history without \"data\"")
+		return d.want("a history without \"data\"")
 	}
 	d.initialZero = d.old
-	return d.plain, nil
+	return nil
 }
 
 func (d *dbcopJSON) oneSession() error {
@@ -57,7 +61,8 @@ func (d *dbcopJSON) oneSession() error {
 
 func (d *dbcopJSON) txn(session uint32, id int64) error {
 	d.space()
-	d.begin(session, id, int64(d.i), event.Aborted)
+	at := d.i
+	d.begin(session, id, int64(at), event.Aborted)
 	said := false
 	err := d.object(func(name []byte) error {
 		switch string(name) {
@@ -74,6 +79,9 @@ func (d *dbcopJSON) txn(session uint32, id int64) error {
 	})
 	if err == nil && !said {
 		err = d.want("a transaction without \"committed\"")
+	}
+	if err == nil {
+		d.tell(bytes.TrimRight(d.data[at:d.i], " \t\r\n"))
 	}
 	d.end()
 	return err

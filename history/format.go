@@ -44,7 +44,7 @@ var forms = []form{
 		p.ops = make([]plainOp, 0, len(data)/dbcopEvent)
 		return p.readDBCop(&bincode{data: data, size: len(data)})
 	})},
-	{name: DBCopJSON, read: func(r *Reader, data []byte) error { return r.readPlain(readDBCopJSON(data)) }},
+	{name: DBCopJSON, read: plainly((*plain).readDBCopJSON)},
 	{name: PolySI, read: plainly(func(p *plain, data []byte) error { return p.readPolySI(linesOf(p, data)) })},
 	{name: Cobra, names: cobraNames, session: (*plain).cobraFile},
 	{name: AWDIT, read: plainly(func(p *plain, data []byte) error { return p.readAWDIT(linesOf(p, data)) })},
@@ -56,7 +56,7 @@ var forms = []form{
 // plainly reads a file of registers.
 func plainly(read func(p *plain, data []byte) error) func(r *Reader, data []byte) error {
 	return func(r *Reader, data []byte) error {
-		var p plain
+		p := plain{came: r.cameOf()}
 		err := read(&p, data)
 		return r.readPlain(&p, err)
 	}

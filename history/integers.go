@@ -24,6 +24,10 @@ type plain struct {
 
 	stream *stream // unless nil, takes each transaction
 
+	came    func(id string, pos event.Position, records [][]byte) // see [Reader]
+	lines   []byte                                                // of a transaction in a text, where came is set
+	firstAt int64                                                 // of these lines
+
 	partition uint32           // of the file being read
 	names     []int64          // of sessions, as the file names them
 	byName    map[int64]uint32 // index into names
@@ -169,20 +173,10 @@ func (r *Reader) plainTxn(p *plain, from *plainTxn, seq int64) {
 	t := r.begin(event.Position{Partition: from.partition, Offset: from.at}, from.status)
 	b := r.Batch
 	off := uint32(len(b.Data))
-	b.Data = append(b.Data, 'S')
-	b.Data = strconv.AppendInt(b.Data, p.names[from.session], 10)
-	t.Session = event.Span{Off: off + 1, Len: uint32(len(b.Data)) - off - 1}
+	var session uint32
+	b.Data, session = p.appendID(b.Data, from)
+	t.Session = event.Span{Off: off + 1, Len: session}
 	t.SessionHash = event.HashText(b.Bytes(t.Session))
-	b.Data = append(b.Data, '.', 'T')
-	if p.hexIDs {
-		b.Data = strconv.AppendInt(b.Data, from.id, 16)
-	} else {
-		b.Data = strconv.AppendInt(b.Data, from.id, 10)
-	}
-	if from.id == abortedWrite {
-		b.Data = append(b.Data, '@')
-		b.Data = strconv.AppendInt(b.Data, from.at, 10)
-	}
 	t.ID = event.Span{Off: off, Len: uint32(len(b.Data)) - off}
 	t.IDHash = event.HashText(b.Bytes(t.ID))
 	t.Seq, t.Flags = seq, event.HasSeq
@@ -194,6 +188,25 @@ func (r *Reader) plainTxn(p *plain, from *plainTxn, seq int64) {
 	for i := range ops {
 		r.plainOp(&ops[i])
 	}
+}
+
+// appendID appends S<session>.T<id>, which names a transaction, and says how long the session's name in it is.
+func (p *plain) appendID(dst []byte, t *plainTxn) (id []byte, session uint32) {
+	before := len(dst) + 1
+	dst = append(dst, 'S')
+	dst = strconv.AppendInt(dst, p.names[t.session], 10)
+	session = uint32(len(dst) - before)
+	dst = append(dst, '.', 'T')
+	if p.hexIDs {
+		dst = strconv.AppendInt(dst, t.id, 16)
+	} else {
+		dst = strconv.AppendInt(dst, t.id, 10)
+	}
+	if t.id == abortedWrite {
+		dst = append(dst, '@')
+		dst = strconv.AppendInt(dst, t.at, 10)
+	}
+	return dst, session
 }
 
 func (r *Reader) plainOp(from *plainOp) {

@@ -31,6 +31,9 @@ func (p *plain) readPolySI(s *textScanner) error {
 			return s.fault("r(key,value,session,txn) or w(key,value,session,txn) is expected")
 		}
 		if n != last || n.id == abortedWrite || len(p.txns) == 0 {
+			if len(p.txns) > 0 {
+				p.tellLines(&p.txns[current])
+			}
 			if p.stream != nil && len(p.txns) > 0 {
 				if p.end(); p.stopped() {
 					return nil
@@ -58,10 +61,14 @@ func (p *plain) readPolySI(s *textScanner) error {
 			p.txns[current].isolation = level
 		}
 		p.ops = append(p.ops, o)
+		p.keepLine(s)
 		p.txns[current].count++
 		if of != nil {
 			of = append(of, current)
 		}
+	}
+	if len(p.txns) > 0 {
+		p.tellLines(&p.txns[current])
 	}
 	switch {
 	case p.stream != nil && len(p.txns) > 0:

@@ -38,7 +38,8 @@ type Reader struct {
 	Used func(bytes int)
 
 	// Came, unless nil, is told where a transaction is in the file, and its records there as they were written. These are an
-	// invocation and a completion, or one of both. Only EDN, Elle's JSON, porcupine's logs and TimeKiller's JSON tell it.
+	// invocation and a completion, or one of both, or one piece of the file. It is told again of a transaction that goes on
+	// behind another one. A stream does not tell it. The records are valid during the call.
 	Came func(id string, pos event.Position, records [][]byte)
 
 	source event.Span // "default" in Batch.Data
@@ -102,7 +103,7 @@ func (r *Reader) readFolder(dir fs.FS, names nameForm, read func(p *plain, data 
 		folder = b.Partitions[n-1]
 		b.Partitions = b.Partitions[:n-1]
 	}
-	var p plain
+	p := plain{came: r.cameOf()}
 	for _, f := range files {
 		data, err := fs.ReadFile(dir, f.path)
 		if err != nil {

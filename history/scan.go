@@ -9,7 +9,8 @@ import (
 type textScanner struct {
 	*chunks        // what is behind data, nil for nothing
 	data    []byte // behind the line
-	cur     []byte // the rest of the line
+	whole   []byte // the line
+	cur     []byte // the rest of it
 	line    int64  // its number, from 1
 }
 
@@ -33,7 +34,8 @@ func (s *textScanner) next() bool {
 			}
 		}
 		s.line++
-		s.cur, s.data = s.data[:n], s.data[min(n+1, len(s.data)):]
+		s.whole, s.data = s.data[:n], s.data[min(n+1, len(s.data)):]
+		s.cur = s.whole
 		for n := len(s.cur); n > 0 && isSpace(s.cur[n-1]); n = len(s.cur) {
 			s.cur = s.cur[:n-1]
 		}

@@ -41,6 +41,7 @@ func (p *plain) viperFile(data []byte, session uint32) error {
 		if err := l.txn(session, id); err != nil {
 			return err
 		}
+		l.tell(line)
 		id++
 	}
 	return nil

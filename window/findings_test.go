@@ -20,7 +20,7 @@ func TestTwoCyclesOfOneReader(t *testing.T) {
 	refutes := map[string]string{}
 	for _, f := range eff.Findings {
 		refutes[f.Anomaly] = strings.Join(f.Refutes, " ")
-		if strings.Contains(f.Explanation, "because W1 had ended 11ns before R began") != slices.Contains(f.Refutes, "strong-read-atomic") {
+		if strings.Contains(f.Explanation, "because W1 had ended 11 ns before R began") != slices.Contains(f.Refutes, "strong-read-atomic") {
 			t.Errorf("refutes %v, and explains\n%s", f.Refutes, f.Explanation)
 		}
 	}

@@ -56,7 +56,7 @@ func (m *Machine) TotalsOff() *TotalsOff {
 	if m.untimed {
 		reason += ", or record `start` and `end`"
 	} else {
-		reason += fmt.Sprintf(". Else they are compared from %v after the first record on", time.Duration(m.infer.Joining()))
+		reason += fmt.Sprintf(". Else they are compared from %s after the first record on", finding.Lasting(time.Duration(m.infer.Joining())))
 	}
 	return &TotalsOff{Reason: reason}
 }

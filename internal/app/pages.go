@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/render/words"
@@ -236,7 +237,7 @@ func (a *App) facts() []web.Fact {
 	if n := len(s.Waiting); n > 0 {
 		value := s.Waiting[0].Partition
 		if since := longestWait(s); since > 0 {
-			value += ", not heard of for " + since.Round(time.Second).String()
+			value += ", not heard of for " + finding.Lasting(since.Round(time.Second))
 		}
 		if n > 1 {
 			value += ", and " + strconv.Itoa(n-1) + " more"

@@ -189,7 +189,7 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Label&finding.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
 	case e.Label&finding.Realtime != 0:
-		return fmt.Sprintf("%s had ended %v before %s began", from, time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End), to)
+		return fmt.Sprintf("%s had ended %s before %s began", from, finding.Lasting(time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End)), to)
 	case e.Label&finding.RW != 0 && external.Appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == finding.Divergence:
 		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, keyName(e.Key), to, clip(e.Value))
 	case e.Label&finding.RW != 0 && external.Appended(&w.Txns[e.To], e.Key, e.Value):

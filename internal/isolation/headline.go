@@ -53,7 +53,7 @@ func missedSentence(w *witness, rw *finding.Dependency) string {
 	back, two := last(w, rw), len(w.Edges) == 2
 	switch {
 	case two && back.Label&finding.Realtime != 0:
-		return fmt.Sprintf("%s read old data: it missed %s, which had ended %v before it began.", w.short(rw.From), change(w, rw), time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End))
+		return fmt.Sprintf("%s read old data: it missed %s, which had ended %s before it began.", w.short(rw.From), change(w, rw), finding.Lasting(time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End)))
 	case two && back.Label&finding.Process != 0:
 		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
 	case two && back.Label&finding.WR != 0:

@@ -33,7 +33,7 @@ func TestEvidence(t *testing.T) {
 		`<code>T2</code>: <code>w x 2</code> <span class="soft">operation 2</span>`, "&#34;txn&#34;:&#34;T1&#34;",
 		`<a href="https://jaeger.example/trace/4bf92f?x=1" rel="noreferrer"><code>4bf92f</code></a>`,
 		`<time datetime="2026-11-20T19:00:00Z">2026-11-20 19:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>`,
-		"<dt>Took</dt><dd>1s</dd>", "▒ 1  +0 ms to +3.0 s  the monitor did not run", "<dt>Beside</dt><dd>1. the monitor did not run, <time datetime=\"2026-11-20T18:59:58Z\">2026-11-20 18:59:58.000 UTC</time>", "Timeline of write skew (G2-item)",
+		"<dt>Took</dt><dd>1 s</dd>", "▒ 1  +0 s to +3 s  the monitor did not run", "<dt>Beside</dt><dd>1. the monitor did not run, <time datetime=\"2026-11-20T18:59:58Z\">2026-11-20 18:59:58.000 UTC</time>", "Timeline of write skew (G2-item)",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is missing in\n%s", want, body)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/render/page"
 )
@@ -277,12 +278,9 @@ func (r sourceRow) Behind() string {
 		return "records without times"
 	}
 	if r.Idle > 0 {
-		if r.Idle >= time.Hour {
-			return "no record for " + strings.TrimSuffix(r.Idle.Round(time.Minute).String(), "0s")
-		}
-		return "no record for " + r.Idle.Round(time.Second).String()
+		return "no record for " + finding.Lasting(r.Idle.Round(time.Second))
 	}
-	return r.Lag.Round(100*time.Millisecond).String() + " behind"
+	return finding.Lasting(r.Lag.Round(100*time.Millisecond)) + " behind"
 }
 
 // Expecting is the strip of the expected level.
@@ -298,7 +296,7 @@ func (r sourceRow) Late() string {
 	if r.Closes <= 0 {
 		return ""
 	}
-	return r.Closes.String()
+	return finding.Lasting(r.Closes)
 }
 
 // Strip is the strip of a level. A violated stretch leads to its findings: they refute the

@@ -44,7 +44,7 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "G2-item 12.2": 50,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
 		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
@@ -142,8 +142,8 @@ func TestHostileSource(t *testing.T) {
 // A source without a watermark is told apart by its records.
 func TestBehind(t *testing.T) {
 	for want, s := range map[string]Source{
-		"no record for 20s": {Timed: true, Idle: 20 * time.Second, Lag: time.Second}, "no record for 26h3m": {Timed: true, Idle: 26*time.Hour + 3*time.Minute},
-		"1.5s behind": {Timed: true, Lag: 1500 * time.Millisecond, Transactions: 1}, "waits until each input has answered": {Unmarked: true, Transactions: 1},
+		"no record for 20 s": {Timed: true, Idle: 20 * time.Second, Lag: time.Second}, "no record for 26 h 3 min": {Timed: true, Idle: 26*time.Hour + 3*time.Minute},
+		"1.5 s behind": {Timed: true, Lag: 1500 * time.Millisecond, Transactions: 1}, "waits until each input has answered": {Unmarked: true, Transactions: 1},
 		"no record yet": {}, "records without times": {Transactions: 1},
 	} {
 		if got := (sourceRow{Source: &s}).Behind(); got != want {

@@ -38,14 +38,8 @@ func ByFinding(s *tape.Search, findings []finding.Finding) map[string][]finding.
 	return all
 }
 
-// Search reads the recording from its beginning and gives the search its records. Formats whose transactions have no
-// place of their own in the file give none.
+// Search reads the recording from its beginning and gives the search its records.
 func (r *Recording) Search(s *tape.Search, d *event.Decoder, partition string) error {
-	switch r.Format {
-	case history.JSONL, history.Proto, history.EDN, history.ElleJSON, history.Porcupine, history.TimeKiller:
-	default:
-		return nil
-	}
 	if err := r.rewind(); err != nil {
 		return err
 	}
@@ -58,14 +52,19 @@ func (r *Recording) Search(s *tape.Search, d *event.Decoder, partition string) e
 	}
 	reader := history.Reader{Batch: &b, Decoder: &event.Decoder{Source: d.Source}, Size: r.Size}
 	reader.Flush = func() error {
+		partitions := b.Partitions
 		b.Reset()
-		b.Partitions = append(b.Partitions, partition)
+		b.Partitions = partitions
 		return nil
 	}
+	binary := r.Format == history.DBCop || r.Format == history.Cobra
 	reader.Came = func(id string, pos event.Position, records [][]byte) {
 		for _, text := range records {
-			s.Take(cmp.Or(d.Source, event.DefaultSource), id, b.Where(pos), text, false)
+			s.Take(cmp.Or(d.Source, event.DefaultSource), id, b.Where(pos), text, binary)
 		}
+	}
+	if r.dir != nil {
+		return reader.ReadDir(r.Format, r.dir)
 	}
 	return reader.Read(r.Format, r.file)
 }

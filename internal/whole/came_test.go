@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/whole"
 )
@@ -51,6 +52,50 @@ func rawsOf(t *testing.T, name, text string, w whole.Whole) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// recordsOf is a lost update in a binary format, and its two transactions of so many bytes, which end the file.
+func recordsOf(t *testing.T, f history.Format, size int) (text string, came []string) {
+	t.Helper()
+	var b event.Batch
+	var d event.Decoder
+	for i := range 2 {
+		d.Decode(&b, event.Position{}, fmt.Appendf(nil, `{"txn":"%d","session":"%[1]d","seq":0,"status":"committed","ops":[{"op":"r","key":"1","found":false},{"op":"w","key":"1","value":%[2]d}]}`, i, i+1))
+	}
+	var out bytes.Buffer
+	if err := history.Write(&out, f, []event.Record{b.Record(&b.Txns[0]), b.Record(&b.Txns[1])}); err != nil {
+		t.Fatal(err)
+	}
+	text = out.String()
+	one, two := len(text)-2*size-8, len(text)-size // between them stands how many transactions the second session has
+	return text, []string{fmt.Sprintf("S1.T1 %d %s", one, text[one:one+size]), fmt.Sprintf("S2.T1 %d %s", two, text[two:])}
+}
+
+// The files of a folder are read again for the records, each from its own beginning.
+func TestRecordsOfFolders(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"J1.log": `{"value":[["w",1,5,true]]}`, "J2.log": "\n" + `{"value":[["r",1,5,false], ["w",1,6,true]]}`, "J3.log": `{"value":[["r",1,5,false],["w",1,7,true]]}`}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := whole.Whole{Watch: config.DefaultWatch(config.WholeContract()), Raws: 10}
+	r, err := w.CheckFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Findings {
+		for _, x := range r.Raws[r.Findings[i].ID] {
+			got = append(got, strings.TrimPrefix(x.Position, "file:"+dir+"/")+" "+x.Text)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"J2.log:2 " + strings.TrimSpace(files["J2.log"]), "J3.log:1 " + files["J3.log"]}
+	if !slices.Equal(slices.Compact(got), want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // A finding of a checked file has the records of its transactions byte by byte as they came in: of a file that is packed
@@ -103,6 +148,7 @@ func TestRecordsOfFiles(t *testing.T) {
 	}
 	slices.Sort(ofEDN)
 	slices.Sort(inOne)
+	bincode, ofDBCop := recordsOf(t, history.DBCop, 8+2*18+1)
 	bounded := whole.Whole{Watch: config.DefaultWatch(config.WholeContract()), Bounded: true}
 	bounded.Watch.Window = config.Window{Duration: time.Hour}
 	for name, c := range map[string]struct {
@@ -110,15 +156,20 @@ func TestRecordsOfFiles(t *testing.T) {
 		w          whole.Whole
 		want       []string
 	}{
-		"lines":                        {"a.jsonl", text, whole.Whole{}, lines},
-		"lines behind a mark":          {"a.jsonl", "\xef\xbb\xbf" + text, whole.Whole{}, lines},
-		"gzip":                         {"a.jsonl.gz", zipped.String(), whole.Whole{}, lines},
-		"zstd":                         {"a.jsonl.zst", string(enc.EncodeAll([]byte(text), nil)), whole.Whole{}, lines},
-		"a window":                     {"a.jsonl", text, bounded, lines},
-		"operations":                   {"a.jsonl", strings.Join(pieces, "\n"), whole.Whole{}, ofPieces},
-		"protobuf":                     {"a.pb", string(proto), whole.Whole{}, ofProto},
-		"EDN":                          {"a.edn", strings.Join(edn, "\n"), whole.Whole{}, ofEDN},
-		"EDN in one line":              {"a.edn", "[" + strings.Join(edn, " ") + "]", whole.Whole{}, inOne},
+		"lines":               {"a.jsonl", text, whole.Whole{}, lines},
+		"lines behind a mark": {"a.jsonl", "\xef\xbb\xbf" + text, whole.Whole{}, lines},
+		"gzip":                {"a.jsonl.gz", zipped.String(), whole.Whole{}, lines},
+		"zstd":                {"a.jsonl.zst", string(enc.EncodeAll([]byte(text), nil)), whole.Whole{}, lines},
+		"a window":            {"a.jsonl", text, bounded, lines},
+		"operations":          {"a.jsonl", strings.Join(pieces, "\n"), whole.Whole{}, ofPieces},
+		"protobuf":            {"a.pb", string(proto), whole.Whole{}, ofProto},
+		"EDN":                 {"a.edn", strings.Join(edn, "\n"), whole.Whole{}, ofEDN},
+		"EDN in one line":     {"a.edn", "[" + strings.Join(edn, " ") + "]", whole.Whole{}, inOne},
+		"polysi": {"a.txt", "r(1,0,1,0)\nw(1,1,1,0)\nr(1,0,2,0)\nw(1,2,2,0)\n", whole.Whole{}, []string{
+			"S1.T0 1 r(1,0,1,0)\nw(1,1,1,0)", "S2.T0 3 r(1,0,2,0)\nw(1,2,2,0)",
+		}},
+		"awdit":                        {"a.txt", "w 1 5\n-\n=\nr 1 5\nw 1 6\n-\n=\nr 1 5\nw 1 7\n-\n", whole.Whole{}, []string{"S2.T1 4 r 1 5\nw 1 6", "S3.T1 8 r 1 5\nw 1 7"}},
+		"dbcop":                        {"a.bincode", bincode, whole.Whole{}, ofDBCop},
 		"hidden values":                {"a.jsonl", text, whole.Whole{HideKey: "key"}, nil},
 		"standard input that is kept":  {"-", text, whole.Whole{}, []string{"A stdin:3 " + one, "B stdin:6 " + two}},
 		"standard input that has gone": {"-", text, bounded, nil},

@@ -175,15 +175,6 @@ func age(d time.Duration) string {
 	return lasting(d) + " ago"
 }
 
-// brief is a stretch of time with three digits that count.
-func brief(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
-}
-
 // lasting is a stretch of time in its largest unit.
 func lasting(d time.Duration) string {
 	switch {
@@ -366,7 +357,7 @@ func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
 	}
 	if r.Flags&event.HasTimes != 0 {
 		start, _ := o.MomentOf(time.Unix(0, r.Start).UTC().Format(time.RFC3339Nano))
-		x.Started, x.Took = &start, brief(time.Duration(r.End-r.Start)).String()
+		x.Started, x.Took = &start, finding.Lasting(time.Duration(r.End-r.Start))
 	}
 	if o.Trace != "" && r.TraceID != "" {
 		x.TraceURL = strings.ReplaceAll(o.Trace, "{trace_id}", url.PathEscape(r.TraceID))

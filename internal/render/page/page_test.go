@@ -151,16 +151,6 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestBrief(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",
-	} {
-		if got := brief(d).String(); got != want {
-			t.Errorf("%d: %s, want %s", d, got, want)
-		}
-	}
-}
-
 // An address in an advice is a link, and nothing else of the text is.
 func TestLinked(t *testing.T) {
 	for text, want := range map[string]string{

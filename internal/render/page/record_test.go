@@ -36,7 +36,7 @@ func TestRecordAsItCame(t *testing.T) {
 		"several, one cut": {func(f *finding.Finding) {
 			f.Raw = []finding.Raw{{Txn: one, Position: "p:1", Text: "x"}, {Txn: one, Position: "p:2", Text: "y", Cut: 7}}
 		}, []string{"As it came in at <code>p:1</code>:", "As it came in at <code>p:2</code>:", "7 more bytes are not kept."}, nil},
-		"binary": {func(f *finding.Finding) { f.Raw = []finding.Raw{{Txn: one, Bytes: []byte{0x0a, 1, 'A'}}} }, []string{"As it came in, Protocol Buffers in hexadecimal:", "0a 01 41"}, nil},
+		"binary": {func(f *finding.Finding) { f.Raw = []finding.Raw{{Txn: one, Bytes: []byte{0x0a, 1, 'A'}}} }, []string{"As it came in, in hexadecimal:", "0a 01 41"}, nil},
 		"hidden": {func(f *finding.Finding) { f.Hidden, f.Raw = true, []finding.Raw{{Txn: one, Text: hostile}} }, []string{"What came in holds values, which are hidden here."}, []string{"As it came in", "&lt;b&gt;"}},
 		"the same": {func(f *finding.Finding) {
 			f.Raw = []finding.Raw{{Txn: one, Text: string(f.History[0])}, {Txn: "B", Text: string(f.History[1])}}

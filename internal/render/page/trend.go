@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
 )
 
@@ -82,8 +83,8 @@ func (p *shownPart) Bar() string {
 	long := time.Duration(stretchOf(p.Cards).bar())
 	for _, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if long >= 10*unit {
-			return long.Round(unit).String()
+			return finding.Lasting(long.Round(unit))
 		}
 	}
-	return long.String()
+	return finding.Lasting(long)
 }

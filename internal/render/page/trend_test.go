@@ -25,7 +25,7 @@ func TestTrendsOfAReport(t *testing.T) {
 		bar      string
 		bars     []string
 	}{
-		{append(at("G0", "00", "24", ""), at("G1a", "12", "12", "24")...), "A bar is 1s long.", []string{
+		{append(at("G0", "00", "24", ""), at("G1a", "12", "12", "24")...), "A bar is 1 s long.", []string{
 			`<rect x="0" y="0" width="4" height="28"/><rect x="115" y="0" width="4" height="28"/>`,
 			`<rect x="55" y="0" width="4" height="28"/><rect x="115" y="14" width="4" height="14"/>`,
 		}},

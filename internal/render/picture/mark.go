@@ -55,9 +55,9 @@ func (t *timeline) sign(m *mark) string {
 	n := fmt.Sprint(m.number)
 	switch {
 	case m.to < t.all.from:
-		return "← " + n + "  " + apart(t.all.from-m.to) + " before"
+		return "← " + n + "  " + finding.Lasting(time.Duration(t.all.from-m.to)) + " before"
 	case m.from > t.all.to:
-		return n + "  " + apart(m.from-t.all.to) + " after →"
+		return n + "  " + finding.Lasting(time.Duration(m.from-t.all.to)) + " after →"
 	}
 	if m.from < t.all.from {
 		n = "← " + n
@@ -100,17 +100,9 @@ func (t *timeline) meaning(m *mark) string {
 // offset is a stretch of time with its sign.
 func offset(ns int64) string {
 	if ns < 0 {
-		return "−" + apart(-ns)
+		return finding.Lasting(time.Duration(ns))
 	}
-	return "+" + apart(ns)
-}
-
-// apart is a stretch of time: in ms with three digits that count, from a second on in s.
-func apart(ns int64) string {
-	if ns < int64(time.Second) {
-		return milliseconds(brief(ns)) + " ms"
-	}
-	return fmt.Sprintf("%.1f s", float64(ns)/1e9)
+	return "+" + finding.Lasting(time.Duration(ns))
 }
 
 // happened says the marks in words.

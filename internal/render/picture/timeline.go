@@ -175,15 +175,6 @@ func (t *timeline) rules(x, end float64) string {
 	return b.String()
 }
 
-// brief is a stretch of time in ns with three digits that count.
-func brief(ns int64) int64 {
-	unit := int64(1)
-	for ns/unit >= 1000 {
-		unit *= 10
-	}
-	return (ns + unit/2) / unit * unit
-}
-
 // writeTicks draws the axis at the bottom.
 func (t *timeline) writeTicks(h float64) {
 	bottom := h - margin - float64(axisLines-2+len(t.marks))*lineHeight
@@ -228,7 +219,7 @@ func (t *timeline) writeBar(m *scene.Member, y float64) {
 	if r.Status != event.Committed {
 		head += ", " + r.Status.String()
 	}
-	head = clipTo(head, max(t.room()-16, 12)) + "  " + milliseconds(brief(r.End-r.Start)) + " ms"
+	head = clipTo(head, max(t.room()-16, 12)) + "  " + finding.Lasting(time.Duration(r.End-r.Start))
 	t.text("name", margin, y+lineHeight, head)
 	from, to := t.x(r.Start), t.x(r.End)
 	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+barBelow, max(to-from, leastBar), barHeight)

@@ -58,8 +58,8 @@ func TestTimelineMarksOutside(t *testing.T) {
 			t.Errorf("%d: %d bands", width, n)
 		}
 		for _, want := range []string{
-			"\n← 1  2.0 s before\n", "\n← 2\n", "\n4\n", "\n5  500 ms after →\n", "\n6  4.0 s after →\n",
-			"▒ 1  −2.1 s to −2.0 s  kill node 2\n", "▒ 2  −1.0 s to +1 ms  pause\n", "▒ 4  +250 ms to +500 ms  partition\n", "▒ 5  +1.5 s to +3.0 s  heal\n", "▒ 6  +5.0 s, not ended  late\n",
+			"\n← 1  2 s before\n", "\n← 2\n", "\n4\n", "\n5  500 ms after →\n", "\n6  4 s after →\n",
+			"▒ 1  −2.1 s to −2 s  kill node 2\n", "▒ 2  −1 s to +1 ms  pause\n", "▒ 4  +250 ms to +500 ms  partition\n", "▒ 5  +1.5 s to +3 s  heal\n", "▒ 6  +5 s, not ended  late\n",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d: %q is missing in\n%s", width, want, text)
