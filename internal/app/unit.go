@@ -76,9 +76,14 @@ func (u *unit) share(memory int64) int64 {
 	if memory <= 0 {
 		return memory
 	}
+	return max(memory/int64(u.units()), int64(config.LeastMemory))
+}
+
+// units is how many this member may come to own.
+func (u *unit) units() int {
 	u.g.mu.Lock()
 	defer u.g.mu.Unlock()
-	return max(memory/int64(max(len(u.g.units), 1)), int64(config.LeastMemory))
+	return max(len(u.g.units), 1)
 }
 
 // run watches the unit until it is handed over or lost. After a failure it tries again, from the latest state.

@@ -265,7 +265,7 @@ func simSeeds(t *testing.T) (size simSize, from, seeds uint64) {
 func TestSim(t *testing.T) {
 	size, from, seeds := simSeeds(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // of what a seed allocates, most is soon garbage
-	if size.members < 300 { // few members leave more to chance
+	if size.members < 300 {                           // few members leave more to chance
 		eachSeed(from, 4*seeds, func(seed uint64) bool {
 			if w := simulate(seed, simSize{4, 10, 60}, noFault); w.bad != "" {
 				t.Errorf("4 members, seed %d: %s", seed, w.bad)

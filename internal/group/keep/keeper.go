@@ -14,6 +14,7 @@ import (
 	isostore "github.com/isowatch/isowatch/store"
 
 	"github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/internal/pulse"
 )
 
 // sizes of parts of a state.
@@ -29,6 +30,7 @@ var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces:
 
 const (
 	writeAge   = time.Minute // what nobody waits for is written then
+	lookEvery  = time.Second // whether it is, and where the unit reads
 	retryPause = 200 * time.Millisecond
 )
 
@@ -231,7 +233,7 @@ func (k *Keeper) Abort() { k.cancel() }
 func (k *Keeper) run(st *isostore.Store) {
 	defer close(k.done)
 	k.clean()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTimer(pulse.Next(lookEvery))
 	defer tick.Stop()
 	last := false
 	for k.ctx.Err() == nil {
@@ -253,6 +255,7 @@ func (k *Keeper) run(st *isostore.Store) {
 		case <-k.ctx.Done():
 		case <-k.wake:
 		case <-tick.C:
+			tick.Reset(pulse.Next(lookEvery))
 			k.back(time.Now())
 		case <-closing:
 			last = true
