@@ -156,7 +156,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
-		Place: u.place, Back: backBy(settings),
+		Place: u.place, Fresh: u.fresh, Back: backBy(settings),
 		Commit: func(data []byte, through uint64) bool { return u.g.member.Commit(u.name, u.term, data, through) },
 	})
 	if err != nil {
