@@ -3,6 +3,8 @@ package store
 import (
 	"sync"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/pulse"
 )
 
 const (
@@ -11,7 +13,7 @@ const (
 	residentEvery = 50 * time.Millisecond
 	// residentRest is the longest time between two looks: while less than half of what may stay is there,
 	// and where nothing that can go is left.
-	residentRest = 16 * residentEvery
+	residentRest = 20 * residentEvery
 	// residentFaults in a row end it: an old kernel, or another system.
 	residentFaults = 3
 )
@@ -57,7 +59,7 @@ func (s *Store) shedLoop() {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(pulse.Next(pause)):
 		}
 		before, err := resident.files()
 		now := before

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/isowatch/isowatch/internal/pulse"
 )
 
 const (
@@ -40,13 +42,14 @@ func (s *Store) syncLoop() {
 	if s.options.Unsynced {
 		every = lookEvery
 	}
-	tick := time.NewTicker(every)
+	tick := time.NewTimer(pulse.Next(every))
 	defer tick.Stop()
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
+			tick.Reset(pulse.Next(every))
 			s.look()
 			if err := s.Sync(); err != nil {
 				s.log.Error("store: no more commits are taken", "err", err)

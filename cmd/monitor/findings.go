@@ -111,8 +111,8 @@ func findingsCommand(t *terminal) *cobra.Command {
 // findGroup gives the findings of a group.
 func findGroup(c *cobra.Command, name, state string, other bool, take func([]byte) error) error {
 	switch {
-	case name == "" || state == "":
-		return usagef("a group needs both: name it with --group, and its store with --group-state")
+	case state == "":
+		return usagef("name the store of the group with --group-state")
 	case c.Flags().Changed("data") || other:
 		return usagef("of a group, findings are printed only: leave out --data, --dead-letters and --panes")
 	}

@@ -25,8 +25,8 @@ func groupCommand(t *terminal) *cobra.Command {
 			"Without any unit the code is 2 too.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if name == "" {
-				return usagef("name the group with --group")
+			if state == "" {
+				return usagef("name the store of the group with --group-state")
 			}
 			s, err := app.OpenGroup(c.Context(), state, name)
 			if err != nil {
@@ -55,7 +55,7 @@ func groupCommand(t *terminal) *cobra.Command {
 }
 
 func groupFlags(c *cobra.Command, name, state *string) {
-	c.Flags().StringVar(name, "group", "", "name of the group")
+	c.Flags().StringVar(name, "group", "", "name of the group; not needed if the store has one group")
 	c.Flags().StringVar(state, "group-state", "", "store of the group: nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR")
 }
 

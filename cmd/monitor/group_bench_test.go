@@ -47,7 +47,7 @@ func measureMoves(t *testing.T, n int, state string) {
 	a, b := r.members[0], r.members[1]
 	time.Sleep(3 * groupLease)
 	handed, handedCPU := r.timeOfMove(t, a, b, syscall.SIGTERM)
-	written := r.stateBytes(t)
+	copied, log := r.stateBytes(t)
 	if err := a.cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func measureMoves(t *testing.T, n int, state string) {
 		return u.Owner == b.name && u.Lag != nil && *u.Lag == 0
 	})
 	killed, killedCPU := r.timeOfMove(t, b, a, syscall.SIGKILL)
-	t.Logf("state %.1f MB, %.0f bytes a transaction; another member watches %.2f s after SIGTERM (%.2f s of its processor time), and %.2f s after SIGKILL (%.2f s) with a lease of %v",
-		float64(written)/1e6, float64(written)/float64(n), handed.Seconds(), handedCPU.Seconds(), killed.Seconds(), killedCPU.Seconds(), groupLease)
+	t.Logf("state %.1f MB, of it %.1f MB log, %.0f bytes a transaction; another member watches %.2f s after SIGTERM (%.2f s of its processor time), and %.2f s after SIGKILL (%.2f s) with a lease of %v",
+		float64(copied+log)/1e6, float64(log)/1e6, float64(copied+log)/float64(n), handed.Seconds(), handedCPU.Seconds(), killed.Seconds(), killedCPU.Seconds(), groupLease)
 }
 
 // unitShown is a line of monitor group.
@@ -100,8 +100,8 @@ func (r *groupRun) timeOfMove(t *testing.T, from, to *groupMember, s syscall.Sig
 	return time.Since(began), to.processorTime(t) - used
 }
 
-// stateBytes is the size of the state of the unit with the records.
-func (r *groupRun) stateBytes(t *testing.T) (n int) {
+// stateBytes is the size of the state of the unit with the records: its copy, and the log behind that.
+func (r *groupRun) stateBytes(t *testing.T) (copied, log int) {
 	t.Helper()
 	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + strings.Join(r.state.addresses, ""), "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(name, value)
@@ -127,9 +127,9 @@ func (r *groupRun) stateBytes(t *testing.T) (n int) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		t.Fatal(err)
 	}
-	n = len(data) + head.Base.Bytes
+	log = len(data)
 	for _, p := range head.Pieces {
-		n += p.Bytes
+		log += p.Bytes
 	}
-	return n
+	return head.Base.Bytes, log
 }

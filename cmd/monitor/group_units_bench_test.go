@@ -21,11 +21,16 @@ func TestGroupUnits(t *testing.T) {
 	if err != nil {
 		t.Skip("a benchmark: make bench-group")
 	}
-	one := measureUnits(t, 1)
-	all := measureUnits(t, 1+units)
+	one, all := watchUnits(t, 1), watchUnits(t, 1+units)
+	const calm, length = 75 * time.Second, 60 * time.Second // what nobody waits for is written after a minute
+	time.Sleep(calm)
+	before, allBefore := one.processorTime(t), all.processorTime(t)
+	time.Sleep(length)
+	used, allUsed := one.processorTime(t)-before, all.processorTime(t)-allBefore
 	n := float64(units)
-	t.Logf("an idle unit of %d costs %.2f MB, %.3f%% of a core, %.1f threads of Go code and %.1f file descriptors", units,
-		float64(all.memory-one.memory)/n/1e6, 100*(all.share-one.share)/n, float64(all.routines-one.routines)/n, float64(all.files-one.files)/n)
+	t.Logf("an idle unit of %d costs %.2f MB, %.3f%% of a core, %.1f threads of Go code and %.1f file descriptors; a member with one unit %.1f MB and %.2f%%", units,
+		float64(all.anonymous(t)-one.anonymous(t))/n/1e6, 100*(allUsed-used).Seconds()/length.Seconds()/n, float64(all.routines(t)-one.routines(t))/n, float64(all.files(t)-one.files(t))/n,
+		float64(one.anonymous(t))/1e6, 100*used.Seconds()/length.Seconds())
 }
 
 // TestGroupTen runs ten members over 1,000 sources at a low rate, and kills one, for make bench-group: what each member takes, what
@@ -135,18 +140,11 @@ func (r *groupRun) awaitShares(t *testing.T, members, units int) {
 	}
 }
 
-// unitCost is what a process takes.
-type unitCost struct {
-	memory          int64   // resident, without the pages of files
-	share           float64 // of a core
-	routines, files int
-}
-
-// measureUnits has a member watch so many units, each with a source of one transaction, and leaves them alone.
-func measureUnits(t *testing.T, units int) (c unitCost) {
+// watchUnits has a member watch so many units, each with a source of one transaction. Then it leaves them alone.
+func watchUnits(t *testing.T, units int) *groupMember {
 	t.Helper()
 	r := newGroupRun(t, nil, natsGroup, "file")
-	r.flags = []string{"--http", "127.0.0.1:0"}
+	r.flags, r.lease = []string{"--http", "127.0.0.1:0"}, 6*time.Second // as it is without a setting
 	var subjects []string
 	for i := range units {
 		subjects = append(subjects, fmt.Sprintf("g.%d", i))
@@ -165,23 +163,27 @@ func measureUnits(t *testing.T, units int) (c unitCost) {
 			t.Fatalf("it does not watch %d units", units)
 		}
 	}
-	const calm, length = 75 * time.Second, 60 * time.Second // what nobody waits for is written after a minute
-	time.Sleep(calm)
-	before := m.processorTime(t)
-	time.Sleep(length)
-	c.share = (m.processorTime(t) - before).Seconds() / length.Seconds()
+	return m
+}
+
+// routines are the member's threads of Go code, and files its file descriptors.
+func (m *groupMember) routines(t *testing.T) (n int) {
+	t.Helper()
 	for line := range strings.Lines(get(t, m.address(t)+"/metrics")) {
 		if text, ok := strings.CutPrefix(line, "go_goroutines "); ok {
-			c.routines, _ = strconv.Atoi(strings.TrimSpace(text))
+			n, _ = strconv.Atoi(strings.TrimSpace(text))
 		}
 	}
+	return n
+}
+
+func (m *groupMember) files(t *testing.T) int {
+	t.Helper()
 	files, err := os.ReadDir(m.proc("fd"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.files = len(files)
-	c.memory = m.anonymous(t)
-	return c
+	return len(files)
 }
 
 // anonymous is the resident memory without the pages of files.

@@ -29,6 +29,9 @@ const (
 	// heartbeat is how often the server says that it has nothing; it is also the
 	// pace of idle CaughtUp chunks.
 	heartbeat = 500 * time.Millisecond
+	// Where no message has come for calmAfter, the server says so half as often: each time wakes both up.
+	calmHeartbeat = 2 * heartbeat
+	calmAfter     = time.Minute
 	// A silent consumer, without a heartbeat too, is made again. The wait doubles from one
 	// silence to the next. A search for the first message of a rare subject in a large stream
 	// keeps a server silent for long.

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -155,5 +156,31 @@ func TestPullsPace(t *testing.T) {
 	p = pulls{messages: 100, bytes: 1000, every: time.Minute, asked: time.Now()}
 	if wait, err := p.refill(0); err != nil || wait < 50*time.Second {
 		t.Errorf("at the end of the stream it waits for %v, %v; want nearly a minute", wait, err)
+	}
+}
+
+// Where nothing has come for a minute, the server is asked for fewer heartbeats, and for more again after a message.
+func TestPullsHeartbeat(t *testing.T) {
+	s := newSite(t)
+	asked, err := s.nc.SubscribeSync("asks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pulls{conn: s.nc, subject: "asks", inbox: "answers", messages: 100, bytes: 1000, came: time.Now().Add(-calmAfter - time.Second)}
+	for _, want := range []time.Duration{calmHeartbeat, heartbeat} {
+		if _, err := p.refill(0); err != nil {
+			t.Fatal(err)
+		}
+		m, err := asked.NextMsg(patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r pullRequest
+		if err := json.Unmarshal(m.Data, &r); err != nil || r.Heartbeat != want {
+			t.Errorf("asked for a heartbeat each %v (%v), want %v", r.Heartbeat, err, want)
+		}
+		p.took(&nats.Msg{})
+		p.ended(&nats.Msg{}, statusEnded)
+		p.every = 0
 	}
 }

@@ -58,7 +58,8 @@ type pulls struct {
 
 	openMessages int // granted to the server and not yet received
 	openBytes    int
-	received     bool // a message since the last status
+	received     bool      // a message since the last status
+	came         time.Time // about when the latest message came, or the reading began
 
 	single bool      // the one open request ends at the end of the stream
 	asked  time.Time // when the latest such request was sent
@@ -110,6 +111,9 @@ func (p *pulls) refill(pending uint64) (wait time.Duration, err error) {
 	if n <= 0 || b <= 0 {
 		return 0, nil
 	}
+	if p.got > 0 {
+		p.came = time.Now()
+	}
 	if pending == 0 {
 		if p.openMessages > 0 {
 			return 0, nil
@@ -127,7 +131,7 @@ func (p *pulls) refill(pending uint64) (wait time.Duration, err error) {
 		}
 	}
 	p.single = pending == 0
-	req, err := json.Marshal(pullRequest{Expires: requestLife, Batch: n, MaxBytes: b, Heartbeat: heartbeat, NoWait: p.single})
+	req, err := json.Marshal(pullRequest{Expires: requestLife, Batch: n, MaxBytes: b, Heartbeat: p.heartbeat(), NoWait: p.single})
 	if err != nil {
 		return 0, err
 	}
@@ -137,6 +141,14 @@ func (p *pulls) refill(pending uint64) (wait time.Duration, err error) {
 	p.openMessages += n
 	p.openBytes += b
 	return 0, nil
+}
+
+// heartbeat is how often the server says that it has nothing.
+func (p *pulls) heartbeat() time.Duration {
+	if time.Since(p.came) > calmAfter {
+		return calmHeartbeat
+	}
+	return heartbeat
 }
 
 // paceAt is the time in which paceMessages come where got have come in that time, within bounds.

@@ -113,7 +113,7 @@ func (r *reader) open(ctx context.Context) (func(), error) {
 	r.pending = consumer.CachedInfo().NumPending
 	r.idle = r.pending == 0
 	r.pulls = pulls{
-		conn: r.opts.Conn, inbox: inbox, messages: r.opts.MaxMessages, bytes: r.opts.MaxBytes,
+		conn: r.opts.Conn, came: time.Now(), inbox: inbox, messages: r.opts.MaxMessages, bytes: r.opts.MaxBytes,
 		subject: "$JS.API.CONSUMER.MSG.NEXT." + r.opts.Stream + "." + cfg.Name,
 	}
 	return func() {

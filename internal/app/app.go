@@ -146,6 +146,7 @@ func New(o Options) (*App, error) {
 	if u := o.unit; u != nil {
 		a.registerer = prometheus.WrapRegistererWith(prometheus.Labels{"unit": u.name}, a.registry)
 		a.budget = divide(u.share(o.Memory))
+		a.budget.memTable = tableOf(a.budget.memTable, u.units())
 		a.readAhead = newCredit(a.budget.ahead)
 	}
 	a.current.Store(&a.config)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/pulse"
 )
 
 // spaceCheckEvery is how often the disk is looked at, beside the look before each commit.
@@ -99,11 +100,12 @@ func (r *diskSpace) state() (paused bool, free int64) {
 
 // run looks until ctx ends.
 func (r *diskSpace) run(ctx context.Context) {
-	tick := time.NewTicker(spaceCheckEvery)
+	tick := time.NewTimer(pulse.Next(spaceCheckEvery))
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			tick.Reset(pulse.Next(spaceCheckEvery))
 			r.look()
 		case <-ctx.Done():
 			return

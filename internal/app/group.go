@@ -185,6 +185,9 @@ func (g *Group) openStore(ctx context.Context) error {
 	}
 	g.cleanups.push("store of the group", func(context.Context) error { return s.Close() })
 	g.store = groupstore.Named(s, g.config.Group.Name)
+	if err := groupstore.Note(ctx, s, g.config.Group.Name); err != nil {
+		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
 	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}

@@ -230,6 +230,14 @@ func (u *unit) place() json.RawMessage {
 	return text
 }
 
+// fresh asks for a snapshot, and says whether it is there.
+func (u *unit) fresh() bool {
+	u.mu.Lock()
+	a := u.app
+	u.mu.Unlock()
+	return a == nil || a.engine == nil || a.engine.Fresh()
+}
+
 // backBy is how far the place in the state lies behind: one window, and what a record may take to come.
 func backBy(c *config.Service) time.Duration {
 	most := time.Duration(0)

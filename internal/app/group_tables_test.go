@@ -20,6 +20,16 @@ func TestUntouched(t *testing.T) {
 	}
 }
 
+// A member with many units has a smaller table for each.
+func TestTableOf(t *testing.T) {
+	for _, memory := range []int64{0, 512 * mib, 8 << 30} {
+		few, many := tableOf(divide(memory).memTable, 3), tableOf(divide(memory).memTable, 100)
+		if few != divide(memory).memTable || many != smallTable {
+			t.Errorf("with %d bytes of memory: tables of %d for 3 units, and %d for 100", memory, few, many)
+		}
+	}
+}
+
 // A monitor that is no member of a group says that it does not heed the units of an input.
 func TestUnitOutsideOfAGroup(t *testing.T) {
 	for unit, want := range map[string]bool{config.UnitPartition: true, "": false} {

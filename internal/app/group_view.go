@@ -59,7 +59,7 @@ const (
 	UnitFree   = "free"   // it has had no owner for longer than a lease
 )
 
-// OpenGroup opens the store of a group for reading.
+// OpenGroup opens the store of a group for reading. Without a name it is the only group there.
 func OpenGroup(ctx context.Context, state, name string) (groupstore.Store, error) {
 	if fault := config.CheckGroupState(state); fault != "" {
 		return nil, fmt.Errorf("%w: %s", ErrConfig, fault)
@@ -75,7 +75,25 @@ func OpenGroup(ctx context.Context, state, name string) (groupstore.Store, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
+	if name == "" {
+		if name, err = onlyGroup(ctx, s); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	return groupstore.Named(s, name), nil
+}
+
+func onlyGroup(ctx context.Context, s groupstore.Store) (string, error) {
+	all, err := groupstore.Names(ctx, s)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return "", fmt.Errorf("%w: group state: no group has written its name there: name it with --group", ErrConfig)
+	}
+	return "", fmt.Errorf("%w: group state: the groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
 }
 
 // look holds what a reader of a group has seen.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/pulse"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -126,7 +127,7 @@ func (a *App) watchMemory(context.Context) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(memoryEvery)
+		tick := time.NewTimer(pulse.Next(memoryEvery))
 		defer tick.Stop()
 		for {
 			select {
@@ -135,6 +136,7 @@ func (a *App) watchMemory(context.Context) error {
 			case <-a.flow.done:
 				return
 			case <-tick.C:
+				tick.Reset(pulse.Next(memoryEvery))
 				a.fitMemory(ctx)
 			}
 		}

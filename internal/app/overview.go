@@ -13,6 +13,7 @@ import (
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/pulse"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
@@ -94,11 +95,12 @@ func (a *App) sampleRates(context.Context) error {
 	var done sync.WaitGroup
 	done.Go(func() {
 		a.rates.take(a.options.Now(), a.Status())
-		tick := time.NewTicker(sampleEvery)
+		tick := time.NewTimer(pulse.Next(sampleEvery))
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
+				tick.Reset(pulse.Next(sampleEvery))
 				a.rates.take(a.options.Now(), a.Status())
 			case <-ctx.Done():
 				return

@@ -76,9 +76,14 @@ func (u *unit) share(memory int64) int64 {
 	if memory <= 0 {
 		return memory
 	}
+	return max(memory/int64(u.units()), int64(config.LeastMemory))
+}
+
+// units is how many this member may come to own.
+func (u *unit) units() int {
 	u.g.mu.Lock()
 	defer u.g.mu.Unlock()
-	return max(memory/int64(max(len(u.g.units), 1)), int64(config.LeastMemory))
+	return max(len(u.g.units), 1)
 }
 
 // run watches the unit until it is handed over or lost. After a failure it tries again, from the latest state.
@@ -151,7 +156,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
-		Place: u.place, Back: backBy(settings),
+		Place: u.place, Fresh: u.fresh, Back: backBy(settings),
 		Commit: func(data []byte, through uint64) bool { return u.g.member.Commit(u.name, u.term, data, through) },
 	})
 	if err != nil {

@@ -32,3 +32,14 @@ func TestCalm(t *testing.T) {
 		}
 	}
 }
+
+// Steps without input are rarer in calm, where heartbeats make them.
+func TestCalmTicks(t *testing.T) {
+	now := int64(time.Hour)
+	for records, want := range map[time.Duration]time.Duration{time.Second: tickEvery, calmAfter: tickEvery, calmAfter + time.Second: calmIsLate} {
+		e := &Engine{busy: now - int64(records)}
+		if got := e.tickAfter(now); got != want {
+			t.Errorf("%v after the latest record: %v, want %v", records, got, want)
+		}
+	}
+}

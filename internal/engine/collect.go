@@ -28,8 +28,8 @@ const paceBelow = 256
 // [Options.Pace] has passed since the one before.
 func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish bool, out chan<- *work, free <-chan *work) {
 	w := e.fresh(<-free)
-	ticker := time.NewTicker(tickEvery)
-	defer ticker.Stop()
+	tick := time.NewTimer(tickEvery)
+	defer tick.Stop()
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	var last time.Time           // when a step was handed on
@@ -49,6 +49,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		e.confirm(w)
 		w.step.batch.Pack()
 		w.waiting = e.waiting(w.step.tick)
+		tick.Reset(e.tickAfter(w.step.tick))
 		if last = time.Now(); w.urgent {
 			w.note(&e.stages, StageGather, w.first)
 		}
@@ -130,10 +131,11 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 			flush()
 		case <-timer.C:
 			flush()
-		case <-ticker.C:
-			now := e.opt.Now()
-			if since := time.Since(last); !w.urgent && now != 0 && since > tickEvery*9/10 && (!e.calm(now) || since > calmIsLate) {
+		case <-tick.C:
+			if now := e.opt.Now(); !w.urgent && now != 0 {
 				flush()
+			} else {
+				tick.Reset(tickEvery)
 			}
 		}
 	}
@@ -186,6 +188,14 @@ func (w *work) idle() bool { return w.bare() && len(w.step.stands) == 0 }
 func (w *work) bare() bool {
 	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.batch.Marks) == 0 && len(w.step.gaps) == 0 &&
 		len(w.step.batch.Bad) == 0 && len(w.dead) == 0
+}
+
+// tickAfter is when a step without input follows the one at now.
+func (e *Engine) tickAfter(now int64) time.Duration {
+	if now != 0 && e.calm(now) {
+		return calmIsLate
+	}
+	return tickEvery
 }
 
 // calm says whether no record has come for a while.

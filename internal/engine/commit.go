@@ -38,7 +38,11 @@ func (e *Engine) commit(w *work) error {
 		go func() {
 			defer e.snaps.Done()
 			defer e.snaps.being.Store(false)
-			if err := e.writeSnapshot(snap, step); err != nil {
+			err := e.writeSnapshot(snap, step)
+			if err == nil {
+				e.snaps.fresh.CompareAndSwap(taken, written)
+			} else {
+				e.snaps.fresh.CompareAndSwap(taken, asked)
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}
 		}()

@@ -201,7 +201,16 @@ type Engine struct {
 type snaps struct {
 	sync.WaitGroup
 	being atomic.Bool
+	fresh atomic.Uint32 // how far one is that was asked for
 }
+
+// How far a snapshot is that Fresh has asked for.
+const (
+	notAsked uint32 = iota
+	asked
+	taken
+	written
+)
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {

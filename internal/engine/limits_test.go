@@ -16,10 +16,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// newTight is a store whose transactions hold 1.2 MB, for steps of any size.
+// newTight is a store whose transactions hold 0.6 MB, as that of a unit among many, for steps of any size.
 func newTight(t *testing.T) *settled {
 	t.Helper()
-	st, err := store.Open(t.TempDir(), store.Options{MemTable: 8 << 20})
+	st, err := store.Open(t.TempDir(), store.Options{MemTable: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

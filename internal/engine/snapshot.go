@@ -82,6 +82,16 @@ func (e *Engine) takeSnapshot() *snapshot {
 	return s
 }
 
+// Fresh asks for a snapshot with one of the next steps, and says later whether it is written: then few deltas are behind it. After
+// that the next call asks for another one.
+func (e *Engine) Fresh() bool {
+	if e.snaps.fresh.CompareAndSwap(written, notAsked) {
+		return true
+	}
+	e.snaps.fresh.CompareAndSwap(notAsked, asked)
+	return false
+}
+
 // drop ends a snapshot that is not written.
 func (s *snapshot) drop() {
 	if s != nil && s.from != nil {

@@ -97,6 +97,7 @@ func (e *Engine) doStep(w *work) error {
 	e.sinceSnapshot += int64(len(w.delta))
 	if e.snapshotDue(w.step.tick) && e.snaps.being.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
+		e.snaps.fresh.CompareAndSwap(asked, taken)
 		w.snapshot = e.takeSnapshot()
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
@@ -136,7 +137,7 @@ func (e *Engine) snapshotDue(tick int64) bool {
 		e.snapshotTick = tick
 	}
 	old := e.opt.SnapshotAge > 0 && tick-e.snapshotTick >= int64(e.opt.SnapshotAge)
-	if !old && e.sinceSnapshot < max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) {
+	if !old && e.snaps.fresh.Load() != asked && e.sinceSnapshot < max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) {
 		return false
 	}
 	return e.opt.HasRoom(e.stateBytes())

@@ -283,7 +283,7 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}, {term: 4, owner: "a", home: "c"}, {term: 5, home: "c"}} {
-		if got, err := readUnit(r.append(nil)); err != nil || got != r {
+		if got, err := readUnit(r.append(nil)); err != nil || (unitRecord{got.term, string(got.owner), string(got.next), string(got.home)}) != r {
 			t.Errorf("%+v: %+v, %v", r, got, err)
 		}
 	}

@@ -82,6 +82,8 @@ type Member struct {
 	again    []int32          // units whose state is to be read with the next look at the store
 	unsorted bool             // order is not yet
 	seen     []int32          // units in the order of the latest list: they are found faster
+	listed   []Value          // the latest list of units: what is the same in the next one needs no look at its unit
+	due      []int32          // units that wait for a release, or that were released for this member
 	plan     planner
 
 	requests []Request
@@ -326,6 +328,14 @@ func (m *Member) slot(name string) int32 {
 	m.peers = append(m.peers, peer{name: name, place: -1, id: m.ids.of(id)})
 	m.peerOf[name] = i
 	return i
+}
+
+// slotOf is slot for a name that may have no text of its own.
+func (m *Member) slotOf(name []byte) int32 {
+	if i, ok := m.peerOf[string(name)]; ok {
+		return i
+	}
+	return m.slot(string(name))
 }
 
 // tookMembers looks at the leases.

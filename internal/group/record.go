@@ -165,23 +165,42 @@ func orDash(s string) string {
 	return s
 }
 
-func readUnit(data []byte) (r unitRecord, err error) {
-	rest, ok := bytes.CutPrefix(data, []byte("u1 "))
-	term, names, ok2 := bytes.Cut(rest, []byte(" "))
-	owner, names, ok3 := bytes.Cut(names, []byte(" "))
-	next, home, named := bytes.Cut(names, []byte(" "))
+// unitText is a record of a unit, as it stands in the store: a member that only looks for its peers needs no text of its own.
+type unitText struct {
+	term              uint64
+	owner, next, home []byte // empty: none
+}
+
+var (
+	unitForm = []byte("u1 ")
+	nobody   = []byte("-")
+)
+
+func readUnit(data []byte) (r unitText, err error) {
+	rest, ok := bytes.CutPrefix(data, unitForm)
+	term, rest, ok2 := cutSpace(rest)
+	owner, rest, ok3 := cutSpace(rest)
+	next, home, named := cutSpace(rest)
 	if !ok || !ok2 || !ok3 || named && len(home) == 0 || bytes.IndexByte(home, ' ') >= 0 {
 		return r, errRecord
 	}
 	r.term, err = parseNumber(term)
-	if string(owner) != "-" {
-		r.owner = string(owner)
-	}
-	if string(next) != "-" {
-		r.next = string(next)
-	}
-	r.home = string(home)
+	r.owner, r.next, r.home = noDash(owner), noDash(next), home
 	return r, err
+}
+
+func cutSpace(s []byte) (before, after []byte, found bool) {
+	if i := bytes.IndexByte(s, ' '); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, nil, false
+}
+
+func noDash(s []byte) []byte {
+	if bytes.Equal(s, nobody) {
+		return nil
+	}
+	return s
 }
 
 // stateRecord holds the needs of a successor. The owner of one term numbers its writes.

@@ -42,6 +42,9 @@ type hold struct {
 // SetUnits says which units there are, beside those that the store has already: a unit stays once some member
 // was told of it.
 func (m *Member) SetUnits(names []string) {
+	if len(m.units) == 0 {
+		m.units, m.order, m.unitOf = make([]unit, 0, len(names)), make([]int32, 0, len(names)), make(map[string]int32, len(names))
+	}
 	for _, name := range names {
 		m.unit(unitPrefix + escape(name))
 	}
@@ -77,8 +80,13 @@ func (m *Member) tookUnits(now Instant, _ pending, r Reply) {
 	}
 	m.listing = 1
 	m.ask(Request{Op: List, Key: memberPrefix}, pending{do: (*Member).tookMembers, sent: now.Mono})
+	same := m.listed[:min(len(m.listed), len(r.Values))]
+	m.listed = r.Values
 	for k := range r.Values {
 		v := &r.Values[k]
+		if k < len(same) && same[k].Version == v.Version && same[k].Key == v.Key {
+			continue // what it says was taken, or was old
+		}
 		if k >= len(m.seen) {
 			m.seen = append(m.seen, m.unit(v.Key))
 		} else if m.units[m.seen[k]].key != v.Key {
@@ -100,19 +108,22 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 		return
 	}
 	u.version, u.term, u.owner, u.next, u.home = version, record.term, -1, -1, -1
-	if record.owner != "" {
-		u.owner = m.slot(record.owner)
+	if len(record.owner) > 0 {
+		u.owner = m.slotOf(record.owner)
 	}
-	if record.next != "" {
-		u.next = m.slot(record.next)
+	if len(record.next) > 0 {
+		u.next = m.slotOf(record.next)
 	}
-	if record.home != "" {
-		u.home = m.ids.of(record.home)
+	if len(record.home) > 0 {
+		u.home = m.ids.of(string(record.home))
 	}
 	m.changed = true
+	if u.owner < 0 && u.next == m.me {
+		m.await(i)
+	}
 	switch {
 	case u.hold != nil && record.term > u.hold.term:
-		m.lose(u, record.owner)
+		m.lose(u, string(record.owner))
 	case u.hold != nil && u.owner < 0:
 		u.closed, u.hold = u.hold.term, nil
 		m.tell(Event{Kind: Handed, Unit: u.name, Term: u.closed})
@@ -134,15 +145,7 @@ func (m *Member) act(now Instant) {
 	if m.listing > 0 || m.left {
 		return
 	}
-	for i := range m.units {
-		u := &m.units[i]
-		switch {
-		case u.hold != nil && u.hold.yielded:
-			m.release(int32(i))
-		case u.owner < 0 && u.next == m.me && u.version != "" && !m.leaving:
-			m.claim(now, int32(i))
-		}
-	}
+	m.finish(now)
 	if !m.changed {
 		return
 	}
@@ -165,6 +168,33 @@ func (m *Member) act(now Instant) {
 		m.yield(g.unit, m.living[g.to])
 	}
 	m.changed = m.changed || len(s.claims)+len(s.gives) > 0 // until it shows in the store
+}
+
+// finish releases what was yielded, and claims what was released for this member.
+func (m *Member) finish(now Instant) {
+	due := m.due[:0]
+	for _, i := range m.due {
+		u := &m.units[i]
+		switch {
+		case u.hold != nil && u.hold.yielded:
+			m.release(i)
+		case u.owner < 0 && u.next == m.me && u.version != "":
+			if !m.leaving {
+				m.claim(now, i)
+			}
+		default:
+			continue
+		}
+		due = append(due, i)
+	}
+	m.due = due
+}
+
+// await has finish look at the unit.
+func (m *Member) await(i int32) {
+	if !slices.Contains(m.due, i) {
+		m.due = append(m.due, i)
+	}
 }
 
 // survey counts the load of the living, and what may be taken.
@@ -333,6 +363,7 @@ func (m *Member) Yielded(name string, term uint64) {
 		return
 	}
 	u.hold.yielded = true
+	m.await(m.unitOf[u.key])
 	m.release(m.unitOf[u.key])
 }
 

@@ -64,7 +64,7 @@ func UnitOf(key string) string {
 // OwnerOf reads the record of a unit: the life that owns it, "" for none, and the term.
 func OwnerOf(v Value) (life string, term uint64, err error) {
 	r, err := readUnit(v.Data)
-	return r.owner, r.term, err
+	return string(r.owner), r.term, err
 }
 
 // StateOf reads the state of a unit: what Commit was given. nil: nothing yet, or it is missing.

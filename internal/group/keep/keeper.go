@@ -14,22 +14,26 @@ import (
 	isostore "github.com/isowatch/isowatch/store"
 
 	"github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/internal/pulse"
 )
 
 // sizes of parts of a state.
 type sizes struct {
 	tail   int    // of the log's end in the record; more becomes an object
 	log    int    // of the log that is not written yet: beyond it a new copy takes its place
-	base   uint64 // of the log behind a copy, before a new one is made
+	base   uint64 // of the log behind a copy, before a new one is made; more for a large copy
+	even   uint64 // of the log, up to which it may be as long as the copy
 	pieces int    // of the log behind a copy
 	write  int    // that nobody waits for are written then
 }
 
-var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20}
+var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 24 << 20, even: 128 << 20, pieces: 1000, write: 1 << 20}
 
 const (
 	writeAge   = time.Minute // what nobody waits for is written then
+	lookEvery  = time.Second // whether it is, and where the unit reads
 	retryPause = 200 * time.Millisecond
+	removeWait = 500 * time.Millisecond // at the end
 )
 
 // Options of a keeper.
@@ -48,6 +52,8 @@ type Options struct {
 	Findings func(entries []isostore.Entry) (through uint64, known, urgent bool)
 	// Written is called when more findings are in the state.
 	Written func()
+	// Fresh asks the unit for a snapshot, before a copy is made, and says whether it is there. nil: none is asked for.
+	Fresh func() bool
 	// Place is where the unit reads its input now. The state has the place of so long before: Back.
 	Place   func() json.RawMessage
 	Back    time.Duration
@@ -231,18 +237,19 @@ func (k *Keeper) Abort() { k.cancel() }
 func (k *Keeper) run(st *isostore.Store) {
 	defer close(k.done)
 	k.clean()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTimer(pulse.Next(lookEvery))
 	defer tick.Stop()
 	last := false
 	for k.ctx.Err() == nil {
 		if k.due(last) {
-			if err := k.write(st); err != nil && k.ctx.Err() == nil {
+			if err := k.write(st, last); err != nil && k.ctx.Err() == nil {
 				k.fail(err)
 				k.pause()
 			}
 			continue
 		}
-		if last && k.basing == nil {
+		if last && (k.basing == nil || !k.onlyCopyHelps()) {
+			k.giveUpCopy()
 			return
 		}
 		closing := k.closing
@@ -253,6 +260,7 @@ func (k *Keeper) run(st *isostore.Store) {
 		case <-k.ctx.Done():
 		case <-k.wake:
 		case <-tick.C:
+			tick.Reset(pulse.Next(lookEvery))
 			k.back(time.Now())
 		case <-closing:
 			last = true
@@ -263,6 +271,18 @@ func (k *Keeper) run(st *isostore.Store) {
 	if k.basing != nil {
 		<-k.basing // it reads the store
 	}
+}
+
+// giveUpCopy ends a copy under way, which a unit that is handed over does not wait for: the log has all.
+func (k *Keeper) giveUpCopy() {
+	if k.basing == nil {
+		return
+	}
+	k.cancel()
+	b := <-k.basing
+	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
+	defer cancel()
+	_ = store.Drop(ctx, k.o.Objects, b.manifest.Name) // else the next owner removes it
 }
 
 func (k *Keeper) pause() {
@@ -287,7 +307,7 @@ func (k *Keeper) due(last bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.broken, k.record.end() < k.from: // only a copy helps
+	case k.lacks():
 		return k.basing == nil
 	case k.rebased:
 		return true
@@ -295,6 +315,15 @@ func (k *Keeper) due(last bool) bool {
 		return false
 	}
 	return last || k.urgent || len(k.log) > k.sizes.write || time.Since(k.oldest) > writeAge
+}
+
+// lacks says that a part of the log is gone: only a copy helps. k.mu is held.
+func (k *Keeper) lacks() bool { return k.broken || k.record.end() < k.from }
+
+func (k *Keeper) onlyCopyHelps() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lacks()
 }
 
 // start is where what the record needs of the log begins.
@@ -306,14 +335,14 @@ func (r *record) start() uint64 {
 }
 
 // write writes the log's end, and begins a new copy where that is due.
-func (k *Keeper) write(st *isostore.Store) error {
-	if k.basing == nil && k.wantsBase() {
+func (k *Keeper) write(st *isostore.Store, last bool) error {
+	if k.basing == nil && k.wantsBase(last) {
 		if err := k.startBase(st); err != nil {
 			return err
 		}
 	}
 	k.mu.Lock()
-	if k.broken || k.record.end() < k.from {
+	if k.lacks() {
 		k.mu.Unlock()
 		return nil // until the copy is there
 	}
@@ -435,15 +464,24 @@ func (k *Keeper) object() string {
 	return fmt.Sprintf("%s-%d", k.o.Name, k.number)
 }
 
-func (k *Keeper) wantsBase() bool {
+// wantsBase says whether a copy is due. A successor does again what the log has, so its length decides how long the unit is
+// without an owner. last: the unit is handed over, which a copy would delay.
+func (k *Keeper) wantsBase(last bool) bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	log := k.from + uint64(len(k.log)) - k.record.start()
+	lacks, log := k.lacks(), k.from+uint64(len(k.log))-k.record.start()
+	k.mu.Unlock()
 	least := k.sizes.base
 	if k.record.Base != nil {
-		least = max(least, uint64(k.record.Base.Bytes))
+		size := uint64(k.record.Base.Bytes)
+		least = max(least, min(size, k.sizes.even), size/3)
 	}
-	return k.broken || k.record.end() < k.from || log > least || len(k.record.Pieces) > k.sizes.pieces
+	switch {
+	case lacks:
+		return true
+	case last || log <= least && len(k.record.Pieces) <= k.sizes.pieces:
+		return false
+	}
+	return k.o.Fresh == nil || k.o.Fresh() || log > 2*least // it may not come, for want of room or of steps
 }
 
 // startBase begins a copy of the store, beside which the log goes on.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/internal/group/store/file"
 	isostore "github.com/isowatch/isowatch/store"
 )
@@ -180,5 +181,42 @@ func TestAbort(t *testing.T) {
 	<-k.done
 	if k.Written() != 0 {
 		t.Error("a finding counts as written, and nothing was")
+	}
+}
+
+// TestWantsCopy: what a successor does again is bounded, by less for a small state, and a copy does not come for each of a large one.
+func TestWantsCopy(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		copied    int64 // bytes of the copy before
+		log       uint64
+		last      bool
+		fresh     bool
+		want, ask bool
+	}{
+		{copied: 0, log: 24 * mib, fresh: true},
+		{copied: 0, log: 25 * mib, fresh: true, want: true, ask: true},
+		{copied: 0, log: 25 * mib, ask: true}, // not before the snapshot
+		{copied: 0, log: 49 * mib, want: true, ask: true},
+		{copied: 0, log: 49 * mib, fresh: true, last: true},
+		{copied: 100 * mib, log: 99 * mib, fresh: true},
+		{copied: 100 * mib, log: 101 * mib, fresh: true, want: true, ask: true},
+		{copied: 390 * mib, log: 129 * mib, fresh: true},
+		{copied: 390 * mib, log: 131 * mib, fresh: true, want: true, ask: true},
+		{copied: 4000 * mib, log: 1300 * mib, fresh: true},
+		{copied: 4000 * mib, log: 1400 * mib, fresh: true, want: true, ask: true},
+	} {
+		asked := false
+		k, err := New(Options{Fresh: func() bool { asked = true; return c.fresh }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.copied > 0 {
+			k.record.Base = &store.Manifest{Bytes: c.copied}
+		}
+		k.record.Pieces, k.record.Tail, k.from = []piece{{}}, c.log, c.log
+		if got := k.wantsBase(c.last); got != c.want || asked != c.ask {
+			t.Errorf("%+v: %v, and it has asked for a snapshot: %v", c, got, asked)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/isowatch/isowatch/internal/group"
@@ -9,6 +10,27 @@ import (
 
 // Named is the part of a store that belongs to the group of that name: letters, digits, hyphens and underscores.
 func Named(s Store, name string) Store { return named{s, name + "_", name + "."} }
+
+// groupsPrefix is before the names of the groups that have used a store.
+const groupsPrefix = "groups/"
+
+// Note writes down that a group of this name uses the store.
+func Note(ctx context.Context, s Store, name string) error {
+	_, err := s.Create(ctx, groupsPrefix+name, []byte("1"))
+	if errors.Is(err, group.ErrConflict) {
+		return nil // it is there
+	}
+	return err
+}
+
+// Names are the groups that have used the store, in order.
+func Names(ctx context.Context, s Store) (all []string, err error) {
+	found, err := s.List(ctx, groupsPrefix)
+	for _, v := range found {
+		all = append(all, strings.TrimPrefix(v.Key, groupsPrefix))
+	}
+	return all, err
+}
 
 type named struct {
 	Store
