@@ -94,9 +94,10 @@ func newCard(f finding.Finding, o Options) *Card {
 	return c
 }
 
-// FormOf is the title of its group, where its own title says more; "" otherwise.
+// FormOf is the title of its group, where its own title says another thing; "" otherwise. A long fork is no form of a
+// long fork over ranges.
 func (c *Card) FormOf() string {
-	if common := isolation.TitleOf(c.Anomaly); common != c.Title && c.Title != c.Anomaly {
+	if common := isolation.TitleOf(c.Anomaly); !strings.HasPrefix(common, c.Title) && c.Title != c.Anomaly {
 		return common
 	}
 	return ""
@@ -326,7 +327,7 @@ func stepOf(s *scene.Scene, i int) Step {
 }
 
 func endOf(f *finding.Finding, m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: m.Position, Record: recordOf(f, m)}
+	e := End{Short: m.Short, Position: positionOf(f, m), Record: recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
@@ -336,6 +337,7 @@ func endOf(f *finding.Finding, m *scene.Member, op int) End {
 // Member is a transaction of a finding's page.
 type Member struct {
 	*scene.Member
+	Position string
 	Session  string
 	Status   string
 	Started  *Moment
@@ -346,7 +348,7 @@ type Member struct {
 }
 
 func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
-	x := Member{Member: m, Evidence: recordOf(f, m)}
+	x := Member{Member: m, Position: positionOf(f, m), Evidence: recordOf(f, m)}
 	r := m.Record
 	if r == nil {
 		return x
