@@ -11,7 +11,7 @@ func TestLostInputIsNamed(t *testing.T) {
 	m := New(Config{Levels: isolation.Encoded()})
 	var eff Effects
 	m.Lose(Gap{Partition: "file:a\n.jsonl", From: 1, To: 1, Reason: "it was truncated"}, 1, &eff)
-	if len(eff.Findings) != 1 || eff.Findings[0].Headline != `Records of file:a .jsonl are lost.` {
+	if len(eff.Findings) != 1 || eff.Findings[0].Headline != `Records of file:a\x0a.jsonl are lost.` {
 		t.Errorf("%+v", eff.Findings)
 	}
 }
