@@ -88,6 +88,7 @@ type Input struct {
 	Up       bool
 	CaughtUp bool
 	Troubles []string
+	Lost     []string // records that it lost since the start
 	Waits    []string // patterns that match no file
 	Patterns int      // all of them
 }
