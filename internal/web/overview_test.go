@@ -47,7 +47,7 @@ func TestOverview(t *testing.T) {
 		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "write skew 12.2": 50, "∅ lost records": 1, "records of nats:S were lost: retention": 1,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
-		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
+		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1, `<span class="meta">orders · <time`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
 		`<a href="/list?expected=false&amp;from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                     2,

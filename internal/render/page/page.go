@@ -83,15 +83,20 @@ func NewCard(f finding.Finding, o Options) *Card {
 }
 
 func newCard(f finding.Finding, o Options) *Card {
-	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source, Options: o}
+	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: WhereOf(&f), Options: o}
 	c.Verdict, c.Sentence = words.VerdictOf(&f)
 	if c.Title == "" {
 		c.Title = c.Anomaly
 	}
-	if f.Epoch != "" {
-		c.Where += ", epoch " + f.Epoch
-	}
 	return c
+}
+
+// WhereOf is the source of a finding, with its epoch.
+func WhereOf(f *finding.Finding) string {
+	if f.Epoch == "" {
+		return f.Source
+	}
+	return f.Source + ", epoch " + f.Epoch
 }
 
 // FormOf is the title of its group, where its own title says another thing; "" otherwise. A long fork is no form of a
