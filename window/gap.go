@@ -45,6 +45,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),
 		DetectedAt: m.clock.detectedAt(),
 	}
+	f.Headline = finding.OneLine("Records of " + g.Partition + " are lost.")
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
 	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})

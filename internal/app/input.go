@@ -47,6 +47,8 @@ type input struct {
 	lag      map[string]int64  // messages behind what was read, by partition
 	looked   bool              // the end of one was seen
 	lastTime int64             // the broker's time of the latest message, ns
+	lost     []string          // the first losses of records since the start, in words
+	losses   int               // all of them
 	// unmatched are patterns that match no file, of so many.
 	unmatched []string
 	patterns  int
@@ -129,6 +131,11 @@ func (i *input) note(c *ingest.Chunk) {
 		delete(i.troubles, c.Partition)
 		if !i.logs {
 			i.log.Info("reads again", "partition", c.Partition)
+		}
+	}
+	for _, g := range c.Gaps {
+		if i.losses++; len(i.lost) < mostTold {
+			i.lost = append(i.lost, "records of "+c.Partition+" were lost: "+g.Reason)
 		}
 	}
 	if n := len(c.Messages); n > 0 {

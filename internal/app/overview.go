@@ -144,7 +144,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	}
 	for _, i := range a.inputs {
 		h := i.health()
-		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched, Patterns: h.patterns})
+		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Lost: i.hasLost(), Waits: h.unmatched, Patterns: h.patterns})
 	}
 	return o
 }
@@ -283,16 +283,30 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 	return view, all
 }
 
-// told are the troubles of an input, at most five.
+// mostTold troubles of an input are told, and as many losses.
+const mostTold = 5
+
+// told are the troubles of an input.
 func (i *input) told() (all []string) {
-	const most = 5
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, partition := range slices.Sorted(maps.Keys(i.troubles)) {
-		if len(all) == most {
-			return append(all, fmt.Sprintf("and %d more", len(i.troubles)-most))
+		if len(all) == mostTold {
+			return append(all, fmt.Sprintf("and %d more", len(i.troubles)-mostTold))
 		}
 		all = append(all, partition+": "+i.troubles[partition])
+	}
+	return all
+}
+
+// hasLost says which records an input has lost since the start. They may have been of any source, which all say so: here
+// stands whose input it was.
+func (i *input) hasLost() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	all := slices.Clone(i.lost)
+	if more := i.losses - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
 	}
 	return all
 }

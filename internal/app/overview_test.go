@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/store"
@@ -161,5 +162,19 @@ func TestStrips(t *testing.T) {
 	}
 	if got := again(); got != "0 0 false" || len(s.cells) != 0 {
 		t.Errorf("%s behind many amended panes, %d cells", got, len(s.cells))
+	}
+}
+
+// An input says what it has lost: all sources say that records are missing, and only one input may be the cause.
+func TestInputSaysWhatItLost(t *testing.T) {
+	i := quiet(nil)
+	for n := range mostTold + 2 {
+		i.note(&ingest.Chunk{Partition: fmt.Sprint("file:", n), Gaps: []ingest.Gap{{Reason: "it was truncated"}}})
+	}
+	if got := i.hasLost(); len(got) != mostTold+1 || got[0] != "records of file:0 were lost: it was truncated" || got[mostTold] != "and 2 more" {
+		t.Errorf("%q", got)
+	}
+	if got := quiet(nil).hasLost(); len(got) != 0 {
+		t.Errorf("%q of an input that lost nothing", got)
 	}
 }

@@ -359,6 +359,7 @@ func (s *shelf) Get(id string) (f finding.Finding, ok bool, err error) {
 			return f, ok, err
 		}
 		s.hiding.finding(&f)
+		readAgain(&f)
 	}
 	return f, ok, err
 }

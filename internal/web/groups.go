@@ -115,7 +115,7 @@ func (g groupRow) asOne() *page.Card {
 
 // undrawn is a finding as a card without its picture and its proof.
 func undrawn(f finding.Finding, o page.Options) *page.Card {
-	c := &page.Card{Finding: f, Options: o}
+	c := &page.Card{Finding: f, Where: page.WhereOf(&f), Options: o}
 	c.Verdict, c.Sentence = words.VerdictOf(&f)
 	c.Title = cmp.Or(c.Title, c.Anomaly)
 	return c

@@ -88,6 +88,7 @@ type Input struct {
 	Up       bool
 	CaughtUp bool
 	Troubles []string
+	Lost     []string // records that it lost since the start
 	Waits    []string // patterns that match no file
 	Patterns int      // all of them
 }
@@ -163,7 +164,7 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusBadRequest, "Wrong query", err.Error())
 		return
 	}
-	p := overviewPage{frame: s.frame("Overview"), Overview: s.Overview(span.Long, skip), Span: span.Value, Nothing: s.Nothing()}
+	p := overviewPage{frame: s.frame("Overview").withoutSources(true), Overview: s.Overview(span.Long, skip), Span: span.Value, Nothing: s.Nothing()}
 	for _, x := range spans {
 		p.Spans = append(p.Spans, x.Value)
 	}
@@ -173,7 +174,6 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request) {
 	if next := skip + len(p.Sources); next < p.Total {
 		p.More = fmt.Sprintf("%s/?span=%s&skip=%d", s.Base, span.Value, next)
 	}
-	p.Facts = slices.DeleteFunc(p.Facts, func(f Fact) bool { return slices.Contains(ofSources, f.Name) })
 	p.Live = true
 	latest, _, err := s.Findings.List(Query{Limit: 5})
 	if err != nil {
@@ -320,7 +320,7 @@ func (r sourceRow) Groups() string {
 func (r sourceRow) Rates() string {
 	var texts []string
 	for _, x := range r.PerMillion {
-		texts = append(texts, fmt.Sprintf("%s %s", x.Anomaly, shortNumber(x.Million)))
+		texts = append(texts, titleOf(x.Anomaly)+" "+shortNumber(x.Million))
 	}
 	return strings.Join(texts, ", ")
 }

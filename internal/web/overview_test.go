@@ -25,7 +25,7 @@ func many(n int) func(time.Duration, int) Overview {
 			}
 			o.Sources = append(o.Sources, x)
 		}
-		o.Inputs = []Input{{Name: "nats:S", Up: true, CaughtUp: true}, {Name: "file:log/*.jsonl", Troubles: []string{"file:log/*.jsonl: no file matches"}},
+		o.Inputs = []Input{{Name: "nats:S", Up: true, CaughtUp: true, Lost: []string{"records of nats:S were lost: retention"}}, {Name: "file:log/*.jsonl", Troubles: []string{"file:log/*.jsonl: no file matches"}},
 			{Name: "file:a,b", Up: true, CaughtUp: true, Waits: []string{"b"}, Patterns: 2}, {Name: "file:c", Up: true, CaughtUp: true, Waits: []string{"c"}, Patterns: 1},
 		}
 		counts := make([]int, Parts)
@@ -44,10 +44,10 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "G2-item 12.2": 50,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "write skew 12.2": 50, "∅ lost records": 1, "records of nats:S were lost: retention": 1,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
-		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1,
+		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1, `<span class="meta">orders · <time`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
 		`<a href="/list?expected=false&amp;from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                     2,
@@ -130,7 +130,7 @@ func TestHostileSource(t *testing.T) {
 		attack := `"'><script>alert(1)</script>` + "\u202e"
 		return Overview{
 			Sources: []Source{{Name: attack, Expected: attack, Verdict: attack, Reason: attack, Undecided: []string{attack}, Levels: []Level{{Name: attack}, {Name: attack, Reason: attack}}}},
-			Inputs:  []Input{{Name: attack, Troubles: []string{attack}}}, Found: []catalog.Series{{Anomaly: attack, Counts: []int{1}, Total: 1}},
+			Inputs:  []Input{{Name: attack, Troubles: []string{attack}, Lost: []string{attack}}}, Found: []catalog.Series{{Anomaly: attack, Counts: []int{1}, Total: 1}},
 		}
 	}
 	status, body, _ := get(Handler(o), "/")
@@ -172,6 +172,18 @@ func TestShortNumber(t *testing.T) {
 	for n, want := range map[float64]string{0: "0", 0.123456: "0.123", 99.96: "100", 150: "150", 9999: "9999", 12345: "12k", 1234567: "1.23M"} {
 		if got := shortNumber(n); got != want {
 			t.Errorf("%v: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// The list and the first page do not say in their heads what the first page says of each source.
+func TestHeadLeavesOutSources(t *testing.T) {
+	o, _, _ := options()
+	o.Facts = func() []Fact { return []Fact{{"not decided", "2 reads"}, {"sources", "a, b"}, {"transactions", "7"}} }
+	o.Overview = func(time.Duration, int) Overview { return Overview{} }
+	for _, path := range []string{"/", "/list"} {
+		if _, body, _ := get(Handler(o), path); strings.Contains(body, "<dt>not decided</dt>") || strings.Contains(body, "<dt>sources</dt>") || !strings.Contains(body, "<dt>transactions</dt>") {
+			t.Errorf("the head of %s:\n%s", path, body)
 		}
 	}
 }

@@ -50,6 +50,14 @@ type frame struct {
 	Refresh int    // without a script, every so many seconds; 0: never
 }
 
+// withoutSources leaves out what the first page says of each source, where there is one.
+func (f frame) withoutSources(overview bool) frame {
+	if overview {
+		f.Facts = slices.DeleteFunc(f.Facts, func(f Fact) bool { return slices.Contains(ofSources, f.Name) })
+	}
+	return f
+}
+
 func (s *site) frame(heading string) frame { return frame{heading, s.Facts(), s.Base, false, 0} }
 
 type listPage struct {
@@ -89,7 +97,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := listPage{
-		frame: s.frame("Findings"),
+		frame: s.frame("Findings").withoutSources(s.Overview != nil),
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
 		Filtered: q != Query{Limit: q.Limit},

@@ -83,20 +83,26 @@ func NewCard(f finding.Finding, o Options) *Card {
 }
 
 func newCard(f finding.Finding, o Options) *Card {
-	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source, Options: o}
+	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: WhereOf(&f), Options: o}
 	c.Verdict, c.Sentence = words.VerdictOf(&f)
 	if c.Title == "" {
 		c.Title = c.Anomaly
 	}
-	if f.Epoch != "" {
-		c.Where += ", epoch " + f.Epoch
-	}
 	return c
 }
 
-// FormOf is the title of its group, where its own title says more; "" otherwise.
+// WhereOf is the source of a finding, with its epoch.
+func WhereOf(f *finding.Finding) string {
+	if f.Epoch == "" {
+		return f.Source
+	}
+	return f.Source + ", epoch " + f.Epoch
+}
+
+// FormOf is the title of its group, where its own title says another thing; "" otherwise. A long fork is no form of a
+// long fork over ranges.
 func (c *Card) FormOf() string {
-	if common := isolation.TitleOf(c.Anomaly); common != c.Title && c.Title != c.Anomaly {
+	if common := isolation.TitleOf(c.Anomaly); !strings.HasPrefix(common, c.Title) && c.Title != c.Anomaly {
 		return common
 	}
 	return ""
@@ -326,7 +332,7 @@ func stepOf(s *scene.Scene, i int) Step {
 }
 
 func endOf(f *finding.Finding, m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: m.Position, Record: recordOf(f, m)}
+	e := End{Short: m.Short, Position: positionOf(f, m), Record: recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
@@ -336,6 +342,7 @@ func endOf(f *finding.Finding, m *scene.Member, op int) End {
 // Member is a transaction of a finding's page.
 type Member struct {
 	*scene.Member
+	Position string
 	Session  string
 	Status   string
 	Started  *Moment
@@ -346,7 +353,7 @@ type Member struct {
 }
 
 func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
-	x := Member{Member: m, Evidence: recordOf(f, m)}
+	x := Member{Member: m, Position: positionOf(f, m), Evidence: recordOf(f, m)}
 	r := m.Record
 	if r == nil {
 		return x

@@ -181,6 +181,7 @@ func TestTitle(t *testing.T) {
 		{"G-single-item", "read skew", "read skew (G-single-item)"},
 		{"G-single-item", "", "G-single-item"},
 		{"unheard-of", "a title", "a title (unheard-of)"},
+		{"G-nonadjacent", "long fork", "long fork (G-nonadjacent)"},
 	} {
 		var b strings.Builder
 		if err := WriteReport(&b, &Report{Parts: []Part{{Findings: []finding.Finding{{ID: "1f", Anomaly: c.anomaly, Title: c.title}}}}}); err != nil {

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,17 @@ func recordOf(f *finding.Finding, m *scene.Member) *Record {
 		r.Decoded = "" // the same again
 	}
 	return r
+}
+
+// positionOf is where the record of a member begins in the input. A finding tells it of those that it names. A record
+// as it came in has its own.
+func positionOf(f *finding.Finding, m *scene.Member) string {
+	if m.Position == "" {
+		if i := slices.IndexFunc(f.Raw, func(r finding.Raw) bool { return r.Txn == m.ID }); i >= 0 {
+			return f.Raw[i].Position
+		}
+	}
+	return m.Position
 }
 
 var instants = regexp.MustCompile(`"(start|end)":(\d{1,19})\b`)

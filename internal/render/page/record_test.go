@@ -56,3 +56,24 @@ func TestRecordAsItCame(t *testing.T) {
 		}
 	}
 }
+
+// A record that a finding does not name has the position of what came in.
+func TestPositionOfRecordBeside(t *testing.T) {
+	f := finding.Finding{
+		ID: "1f", Anomaly: "duplicate-elements", Txns: []string{"T2"}, About: &finding.About{Txn: "T2", Key: "l", Value: "1"}, Positions: map[string]string{"T2": "p:2"},
+		History: []json.RawMessage{
+			json.RawMessage(`{"txn":"T1","status":"committed","ops":[{"op":"append","key":"l","value":1}]}`),
+			json.RawMessage(`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"l","value":[1,1]}]}`),
+		},
+		Raw: []finding.Raw{{Txn: "T1", Position: "p:1", Text: "{}"}, {Txn: "T2", Position: "p:7", Text: "{}"}},
+	}
+	full := NewFull(f, Options{}, nil)
+	for i, want := range []string{"p:2", "p:1"} {
+		if got := full.Members[i].Position; got != want {
+			t.Errorf("%s is at %q, want %q", full.Members[i].ID, got, want)
+		}
+	}
+	if ends := full.Steps[0].Ends; ends[0].Position != "p:1" || ends[1].Position != "p:2" {
+		t.Errorf("the dependency is at %q and %q", ends[0].Position, ends[1].Position)
+	}
+}

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -61,5 +62,27 @@ func TestLargeCyclesStandInAColumn(t *testing.T) {
 	f := ring(slices.Repeat([]string{"rw"}, onRing+1)...)
 	if s := scene.New(&f); string(Wide(s, nil)) != string(Narrow(s, nil)) {
 		t.Error("a ring of seven")
+	}
+}
+
+// A write stands above the read that saw it, whichever transaction the finding names first, and its arrow runs straight down.
+func TestWriteStandsAboveItsRead(t *testing.T) {
+	f := finding.Finding{
+		ID: "1f", Anomaly: "G1a", Txns: []string{"T2", "T1"}, About: &finding.About{Txn: "T2", Key: "x", Value: "7"},
+		History: []json.RawMessage{
+			json.RawMessage(`{"txn":"T1","status":"aborted","ops":[{"op":"w","key":"x","value":7}]}`),
+			json.RawMessage(`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":7}]}`),
+		},
+	}
+	for _, form := range []func(d *drawing){(*drawing).column, (*drawing).ring} {
+		d := newDrawing(scene.New(&f))
+		form(d)
+		if len(d.arrows) != 1 || d.nodes[0].id != "T1" || d.nodes[d.arrows[0].from].id != "T1" || d.nodes[0].at.y >= d.nodes[1].at.y {
+			t.Errorf("%d arrows, %s at %v above %s at %v", len(d.arrows), d.nodes[0].id, d.nodes[0].at, d.nodes[1].id, d.nodes[1].at)
+		}
+	}
+	cycle := ring("rw", "wr", "ww")
+	if d := newDrawing(scene.New(&cycle)); d.nodes[0].id != cycle.Txns[0] {
+		t.Errorf("a cycle begins with %s", d.nodes[0].id)
 	}
 }

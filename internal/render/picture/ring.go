@@ -101,6 +101,7 @@ func newDrawing(s *scene.Scene) *drawing {
 			d.arrows = append(d.arrows, arrow{of: i, from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
 		}
 	}
+	d.upright()
 	for i := range d.nodes {
 		d.nodes[i].measure()
 	}

@@ -25,7 +25,8 @@ const (
 	// sessionHeight is the height of the line that names a session.
 	sessionHeight = lineHeight + 4
 	tickEvery     = 110 // about so far apart are two ticks
-	axisLines     = 4   // the axis: air, ticks, when it begins in UTC, and in the zone of the reader
+	inSeconds     = 10 * int64(time.Second)
+	axisLines     = 4 // the axis: air, ticks, when it begins in UTC, and in the zone of the reader
 )
 
 // span is a stretch of time, in ns since the Unix epoch.
@@ -180,6 +181,13 @@ func (t *timeline) writeTicks(h float64) {
 	bottom := h - margin - float64(axisLines-2+len(t.marks))*lineHeight
 	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
 	step := round(length / max(int64(t.width)/tickEvery, 2))
+	if step > length { // one tick is no axis
+		step = round(length / 3)
+	}
+	unit, scale := "ms", int64(1)
+	if length >= inSeconds {
+		unit, scale = "s", 1000
+	}
 	for i := range length/step + 1 {
 		at := t.all.from + i*step
 		x, anchor := t.x(at), "middle"
@@ -190,10 +198,10 @@ func (t *timeline) writeTicks(h float64) {
 			anchor = "end"
 		}
 		t.printf(`<path class="rule" d="%s"/>`, t.rules(x, bottom-lineHeight+4))
-		t.printf(`<text class="legend" x="%.1f" y="%.1f" text-anchor="%s">+%s</text>`+"\n", x, bottom-2, anchor, milliseconds(at-t.all.from))
+		t.printf(`<text class="legend" x="%.1f" y="%.1f" text-anchor="%s">+%s</text>`+"\n", x, bottom-2, anchor, milliseconds((at-t.all.from)/scale))
 	}
 	begins := time.Unix(0, t.all.from).UTC()
-	t.text("legend", margin, bottom+lineHeight-4, "ms since "+begins.Format("2006-01-02 15:04:05.000000")+" UTC")
+	t.text("legend", margin, bottom+lineHeight-4, unit+" since "+begins.Format("2006-01-02 15:04:05.000000")+" UTC")
 	// A page's script fills it in.
 	t.printf(`<text class="legend" x="%d" y="%.1f" data-local="%s"></text>`+"\n", margin, bottom+2*lineHeight-4, begins.Format(time.RFC3339Nano))
 }

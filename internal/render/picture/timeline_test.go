@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/render/scene"
@@ -153,6 +154,23 @@ func TestTimelineOperations(t *testing.T) {
 		}
 		if strings.Contains(string(svg), "…") {
 			t.Errorf("%d: an operation is cut\n%s", width, svg)
+		}
+	}
+}
+
+// An axis has two ticks at least, and a long one counts seconds.
+func TestTimelineAxis(t *testing.T) {
+	for long, want := range map[time.Duration][]string{
+		46 * time.Millisecond: {">+0<", ">+20<", ">+40<", ">ms since"}, 49: {">+0.00004<"}, 18 * time.Second: {">+0<", ">+10<", ">s since"},
+	} {
+		f := finding.Finding{ID: "1f", Txns: []string{"T1"}, History: []json.RawMessage{
+			json.RawMessage(fmt.Sprintf(`{"txn":"T1","status":"committed","start":1000,"end":%d,"ops":[]}`, 1000+long)),
+		}}
+		svg := string(Timeline(scene.New(&f), nil, NarrowTime))
+		for _, text := range want {
+			if !strings.Contains(svg, text) {
+				t.Errorf("%v: no %s in\n%s", long, text, svg)
+			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ func (s *Scene) connect() {
 		case "rw":
 			a.FromOp = from.orSaid(from.missing(e.Key, e.Value), event.Read, e.Key, "")
 			a.ToOp = to.orSaid(to.writing(e.Key, e.Value), event.Write, e.Key, e.Value)
+			s.markRead(a.From, a.FromOp)
 		}
 		s.add(a)
 	}
@@ -33,6 +34,23 @@ func (s *Scene) connect() {
 		s.connectRead(a)
 	} else if s.Finding.Anomaly == "session-not-sequential" {
 		s.connectOverlaps()
+	}
+}
+
+// markRead marks the write that a read of a member saw, where another member did it: what the read missed came behind it.
+func (s *Scene) markRead(member, op int) {
+	m := &s.Members[member]
+	if m.Record == nil || op < 0 {
+		return
+	}
+	o := &m.Record.Ops[op]
+	if o.Kind != event.Read || o.Value == "" || len(o.Elems) > 0 {
+		return
+	}
+	for i := range s.Members {
+		if i != member {
+			s.Members[i].mark(s.Members[i].wrote(o.Key, o.Value))
+		}
 	}
 }
 

@@ -76,6 +76,18 @@ func TestScene(t *testing.T) {
 			},
 			"A: [append l 2]* [append m 9]*\nB: [r m [1]]* [r l [1,2]]*\nA 0 -wr-> B 1\nB 0 -rw-> A 1\n",
 		},
+		"a stale read: the write that it saw matters too": {
+			finding.Finding{
+				Txns: []string{"A", "B", "C"},
+				Edges: []finding.Edge{
+					{From: "B", To: "C", Type: "realtime"},
+					{From: "C", To: "B", Type: "rw", Key: "x", Value: "2"},
+				},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"z","value":1},{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"w","key":"x","value":2}]}`, `{"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"A: [w z 1] [w x 1]*\nB: [w x 2]*\nC: [r x 1]*\nB -1 -realtime-> C -1\nC 0 -rw-> B 0\n",
+		},
 		"a range shows a row, and misses another": {
 			finding.Finding{
 				Txns: []string{"A", "B"},

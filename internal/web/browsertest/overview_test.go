@@ -129,6 +129,9 @@ func TestOverview(t *testing.T) {
 	}
 	b.look(s.url + "/")
 	b.look(s.url + "/?span=7d")
+	b.do("a phone", chromedp.EmulateViewport(360, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
+	// A name has the whole width, so it is not cut within a word, and what is behind it begins at one edge in all rows.
+	b.until("a name shares its row", `[...document.querySelectorAll("article.source .row")].every((r) => r.querySelector(".who").offsetWidth === r.offsetWidth && r.querySelector(".badge").offsetLeft === r.querySelector(".who").offsetLeft)`)
 	b.do("the overview", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
 	if *rewrite {
 		b.screenshot("overview", 1200, 1000)
