@@ -58,7 +58,7 @@ internal/engine       : alert event finding internal/infer ingest internal/flat 
 internal/flat         :
 internal/group        :
 internal/group/drive  : internal/group internal/group/store
-internal/group/keep   : internal/group/store store
+internal/group/keep   : internal/group/store internal/pulse store
 internal/group/store  : internal/group
 internal/group/store/file : internal/group
 internal/group/store/nats : internal/group
@@ -71,6 +71,7 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
+internal/pulse        :
 internal/render/page  : event finding internal/catalog internal/isolation internal/render/picture internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
 internal/render/scene : event finding internal/render/words internal/isolation
@@ -104,7 +105,7 @@ probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres
 internal/registers    : event internal/isolation internal/saturation
 internal/saturation   : internal/flat
 internal/solve        :
-store                 :
+store                 : internal/pulse
 internal/trial        : event
 internal/volume       :
 window                : docs event finding incremental internal/infer internal/flat internal/invariants internal/pattern internal/verify internal/isolation internal/linear internal/saturation internal/solve internal/trial

@@ -27,6 +27,7 @@ import (
 type groupInput struct {
 	addresses []string                                               // of the broker's servers
 	together  bool                                                   // the units are one stream, with one order
+	spread    bool                                                   // a source has several partitions: its texts depend on their order
 	rewrite   bool                                                   // they name their own addresses to clients
 	text      func(addresses []string) string                        // in the file of settings
 	publish   func(ctx context.Context, unit int, data []byte) error // safe for one goroutine a unit
@@ -43,7 +44,7 @@ type groupBroker func(t *testing.T) groupInput
 var groupClusters = map[string]func(t *testing.T) groupBroker{}
 
 // groupInputs are the kinds of inputs.
-var groupInputs = map[string]groupBroker{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup}
+var groupInputs = map[string]groupBroker{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup, "kafka spread": kafkaSpreadGroup}
 
 func groupServer(t *testing.T) string {
 	t.Helper()
@@ -103,6 +104,19 @@ func startKafka(t *testing.T, partitions int, topics ...string) string {
 func kafkaGroup(t *testing.T) groupInput {
 	t.Helper()
 	return kafkaInputOf(t, []string{startKafka(t, 1, "g0", "g1", "g2")}, "topics: [g0, g1, g2]", func(unit int) (string, int32) { return fmt.Sprintf("g%d", unit), 0 })
+}
+
+// kafkaSpreadGroup is a topic for each source, with its records spread over three partitions.
+func kafkaSpreadGroup(t *testing.T) groupInput {
+	t.Helper()
+	const partitions = 3
+	var sent [groupSources]int32
+	in := kafkaInputOf(t, []string{startKafka(t, partitions, "g0", "g1", "g2")}, "topics: [g0, g1, g2]", func(unit int) (string, int32) {
+		sent[unit]++
+		return fmt.Sprintf("g%d", unit), sent[unit] % partitions
+	})
+	in.spread, in.committed = true, nil
+	return in
 }
 
 // kafkaPartitionsGroup is one topic, with a partition for each source.

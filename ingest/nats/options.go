@@ -29,7 +29,7 @@ const (
 	// heartbeat is how often the server says that it has nothing; it is also the
 	// pace of idle CaughtUp chunks.
 	heartbeat = 500 * time.Millisecond
-	// Where no message has come for calmAfter, the server says so half as often: each time wakes both up.
+	// Where no message has come for calmAfter, heartbeats are half as many: each wakes both up.
 	calmHeartbeat = 2 * heartbeat
 	calmAfter     = time.Minute
 	// A silent consumer, without a heartbeat too, is made again. The wait doubles from one

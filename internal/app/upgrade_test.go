@@ -16,6 +16,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/store"
 )
 
 // upgraded is the service whose data folders are kept as testdata.
@@ -44,10 +45,17 @@ func TestDataFolderOfARelease(t *testing.T) {
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no folders: %v", err)
 	}
-	for _, folder := range folders {
-		t.Run(filepath.Base(folder), func(t *testing.T) {
+	for i := range 2 * len(folders) {
+		folder, name := folders[i/2], filepath.Base(folders[i/2])
+		if i%2 > 0 {
+			name += ", as the state of a unit"
+		}
+		t.Run(name, func(t *testing.T) {
 			s := upgraded(t)
 			unpackFolder(t, folder, s.Data)
+			if i%2 > 0 {
+				restoreAsUnit(t, filepath.Join(s.Data, storeFolder))
+			}
 			before := storedIn(t, s.Data)
 			if len(before) != 1 || before[0] != "G2-item" {
 				t.Fatalf("the folder holds %q", before)
@@ -79,6 +87,31 @@ func TestDataFolderOfARelease(t *testing.T) {
 				t.Errorf("%d dead letters, %v", dead, err)
 			}
 		})
+	}
+}
+
+// restoreAsUnit makes the store anew from the copy of it that a group's store would have: a member of this release takes over what
+// one of the release before has left.
+func restoreAsUnit(t *testing.T, dir string) {
+	t.Helper()
+	var state bytes.Buffer
+	before, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := before.Copy(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Write(t.Context(), &state), c.Close(), before.Close(), os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	after, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(after.Restore(t.Context(), &state), after.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -165,7 +165,7 @@ func orDash(s string) string {
 	return s
 }
 
-// unitText is a record of a unit, as it stands in the store: a member that only looks for its peers needs no text of its own.
+// unitText is a record of a unit, as it stands in the store. To look up a peer by it needs no text of its own.
 type unitText struct {
 	term              uint64
 	owner, next, home []byte // empty: none

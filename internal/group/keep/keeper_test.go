@@ -199,12 +199,10 @@ func TestWantsCopy(t *testing.T) {
 		{copied: 0, log: 25 * mib, ask: true}, // not before the snapshot
 		{copied: 0, log: 49 * mib, want: true, ask: true},
 		{copied: 0, log: 49 * mib, fresh: true, last: true},
-		{copied: 100 * mib, log: 99 * mib, fresh: true},
-		{copied: 100 * mib, log: 101 * mib, fresh: true, want: true, ask: true},
-		{copied: 390 * mib, log: 129 * mib, fresh: true},
-		{copied: 390 * mib, log: 131 * mib, fresh: true, want: true, ask: true},
-		{copied: 4000 * mib, log: 1300 * mib, fresh: true},
-		{copied: 4000 * mib, log: 1400 * mib, fresh: true, want: true, ask: true},
+		{copied: 60 * mib, log: 24 * mib, fresh: true},
+		{copied: 60 * mib, log: 25 * mib, fresh: true, want: true, ask: true},
+		{copied: 800 * mib, log: 199 * mib, fresh: true},
+		{copied: 800 * mib, log: 201 * mib, fresh: true, want: true, ask: true},
 	} {
 		asked := false
 		k, err := New(Options{Fresh: func() bool { asked = true; return c.fresh }})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -75,21 +76,54 @@ func Load(ctx context.Context, o Objects, m Manifest, w io.Writer) error {
 	if m.Format != 1 {
 		return fmt.Errorf("snapshot %s: format %d is not known", m.Name, m.Format)
 	}
-	for _, p := range m.Objects {
-		getting, cancel := Within(ctx, p.Bytes)
-		data, err := o.GetObject(getting, p.Name)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("snapshot %s: %w", m.Name, err)
+	ctx, stop := context.WithCancel(ctx)
+	type got struct {
+		data []byte
+		err  error
+	}
+	next := make(chan got) // the next object is read while one is written
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for _, p := range m.Objects {
+			data, err := getPiece(ctx, o, p)
+			select {
+			case next <- got{data, err}:
+			case <-ctx.Done():
+				return
+			}
 		}
-		if sum := sha256.Sum256(data); len(data) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
-			return fmt.Errorf("%w: %s has %d bytes of %d, or others", ErrDamaged, p.Name, len(data), p.Bytes)
+	})
+	defer reading.Wait()
+	defer stop()
+	for range m.Objects {
+		var x got
+		select {
+		case x = <-next:
+		case <-ctx.Done():
+			x.err = context.Cause(ctx)
 		}
-		if _, err := w.Write(data); err != nil {
+		if x.err != nil {
+			return fmt.Errorf("snapshot %s: %w", m.Name, x.err)
+		}
+		if _, err := w.Write(x.data); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// getPiece reads an object and checks its sum.
+func getPiece(ctx context.Context, o Objects, p Piece) ([]byte, error) {
+	ctx, cancel := Within(ctx, p.Bytes)
+	defer cancel()
+	data, err := o.GetObject(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); len(data) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
+		return nil, fmt.Errorf("%w: %s has %d bytes of %d, or others", ErrDamaged, p.Name, len(data), p.Bytes)
+	}
+	return data, nil
 }
 
 // Drop removes the objects of a snapshot by its name, complete or not.
