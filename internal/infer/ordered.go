@@ -73,14 +73,8 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	version, _ := versionOf(b, o)
 	c := s.touchOf(k)
 	switch {
-	case len(version) > 0 && (c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold):
-		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
-		s.readOpen(n, OpenNameless)
 	case len(version) > 0:
-		h := versionIdentity(version)
-		s.noteVersion(k, o.ValueHash, h)
-		s.readValue(c, n, i, h, false)
-		s.numberText(k, s.internVersion(k, h), n, version)
+		s.readNamed(n, i, k, version, o.ValueHash)
 	case o.Flags&event.NotFound != 0:
 		s.readValue(c, n, i, event.Hash{}, true)
 	default:
@@ -90,6 +84,20 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 		s.Counters.Ambiguous++
 		s.readOpen(n, OpenNameless)
 	}
+}
+
+// readNamed takes a read of the version with this text, which holds the value.
+func (s *registers) readNamed(n, i, k uint32, version []byte, value event.Hash) {
+	c := s.touchOf(k)
+	if c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold {
+		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
+		s.readOpen(n, OpenNameless)
+		return
+	}
+	h := versionIdentity(version)
+	s.noteVersion(k, value, h)
+	s.readValue(c, n, i, h, false)
+	s.numberText(k, s.internVersion(k, h), n, version)
 }
 
 // replaces takes the version that a write says it replaced: as one that was read, if

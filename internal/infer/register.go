@@ -46,7 +46,9 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	ranges := slices.ContainsFunc(ops, func(o event.Op) bool { return o.Kind == event.Range })
 	for i := range ops { // they name the versions in all operations on these keys, of rows too
-		if o := &ops[i]; ranges && tells(b, o) {
+		if o := &ops[i]; o.Kind == event.Range {
+			s.tellByRows(b, t, o)
+		} else if ranges && tells(b, o) {
 			if k := s.keyOf(b, t, o); s.settleKind(k, o) {
 				s.tellByVersion(k)
 			}

@@ -23,6 +23,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
+	var rows []string // keys of rows that tell versions
 	sets, counters, lists, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
@@ -40,7 +41,15 @@ func plainly(w *finding.Witness) *finding.Witness {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
+			for _, r := range o.Rows {
+				if told[named{r.Key, r.Version}] = true; w.ByVersion || r.Version != "" {
+					rows = append(rows, r.Key)
+				}
+			}
 		}
+	}
+	for _, key := range rows { // of registers
+		byVersion[key] = byVersion[key] || !sets[key] && !counters[key] && !lists[key]
 	}
 	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
@@ -221,8 +230,11 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 // about and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
-		if !e.byVersion[r.Key] { // rows have no versions
+		switch {
+		case !e.byVersion[r.Key]:
 			read(r.Key, r.Value, true)
+		case r.Version != "":
+			read(r.Key, r.Version, true)
 		}
 	}
 	for _, k := range e.keys {
