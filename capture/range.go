@@ -24,7 +24,7 @@ type Row struct {
 	Version Detail // what Version makes; the zero Detail: the row tells none
 }
 
-// details are those of a read of the row.
+// details are what a read of the row would have.
 func (r *Row) details() []Detail {
 	if r.Version.kind != detailVersion {
 		return nil

@@ -100,7 +100,7 @@ type Act struct {
 	Value event.Hash      // written, added, read or expected
 	Inc   int64           // of a counter
 	Elems []int32         // places of elements that an unknown transaction saw
-	Rows  []Held          // of a scan; without Hi it is the row's version that is known
+	Rows  []Held          // of a scan; without Hi: the version of the row
 	Scan  *event.RecordOp `json:",omitempty"`
 	Texts []string        `json:",omitempty"` // appended
 }
