@@ -24,7 +24,7 @@ type Row struct {
 	Version Detail // what Version makes; the zero Detail: the row tells none
 }
 
-// details are what a read of the row would have.
+// details go with a read of the row.
 func (r *Row) details() []Detail {
 	if r.Version.kind != detailVersion {
 		return nil
