@@ -95,6 +95,10 @@ func (s *registers) readNamed(n, i, k uint32, version []byte, value event.Hash) 
 		return
 	}
 	h := versionIdentity(version)
+	if c.flags&(hasRead|wrote) == 0 && s.ofOwnRow(c, h) {
+		s.readRow(n)
+		return
+	}
 	s.noteVersion(k, value, h)
 	s.readValue(c, n, i, h, false)
 	s.numberText(k, s.internVersion(k, h), n, version)
@@ -108,6 +112,9 @@ func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op)
 		return
 	}
 	h := versionIdentity(prev)
+	if s.ofOwnRow(c, h) {
+		return // the transaction wrote another column before, and may have read this one
+	}
 	if c.flags&wrote != 0 {
 		if v := s.lookupVersion(c.key, h); h != c.current && (v == 0 || v != c.readVer && v != c.readLen) {
 			s.Counters.Ambiguous++ // another transaction's, though it should be its own

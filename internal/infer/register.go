@@ -216,6 +216,10 @@ func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool
 		s.readOwn(c, n, op, h, nothing)
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
+			if !nothing && c.flags&readNothing == 0 && (s.ofRow(c.key, h) || s.ofRow(c.key, c.readHash)) {
+				s.readRow(n)
+				return
+			}
 			s.misreads(Nonrepeatable, c, n, op, 0)
 			s.sawAnother(c, n, op, h, nothing)
 		} else {
@@ -255,6 +259,10 @@ func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		return
 	}
 	if c.flags&ownMissed == 0 && (nothing != (c.flags&removed != 0) || !nothing && h != c.current) {
+		if !nothing && c.flags&removed == 0 && s.ofRow(c.key, h) {
+			s.readRow(n)
+			return
+		}
 		s.misreads(Internal, c, n, op, 0)
 	}
 }

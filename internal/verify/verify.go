@@ -27,7 +27,12 @@ func Verify(w *finding.Witness) error {
 			return err
 		}
 	}
-	w = plainly(w)
+	raw := w
+	if w = plainly(w); len(w.Edges) == 0 {
+		if err := checkColumns(raw, w); err != nil {
+			return err
+		}
+	}
 	if len(w.Choices) > 0 {
 		return checkChoices(w)
 	}
