@@ -9,49 +9,49 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// checkColumns: the finding does not rest on a version that a transaction here gave to another column of
-// the row. A client may record columns under keys of their own, with the version of their row.
+// checkColumns: the finding, which is not a cycle, does not rest on a version that a transaction here gave to
+// another column of the row. A client may record columns under keys of their own, with the version of their row.
 func checkColumns(raw, plain *finding.Witness) error {
-	if len(raw.Txns) == 0 {
-		return nil
-	}
 	a := &plain.Txns[0]
-	key, value := plain.Key, plain.Value
 	switch plain.Anomaly {
-	case finding.GarbageRead, finding.FutureRead:
+	case finding.GarbageRead:
+		return notOfRow(raw.Txns, plain.Key, plain.Value)
+	case finding.FutureRead: // what a wrote before it read
+		before := raw.Txns[0]
+		at := slices.IndexFunc(before.Ops, func(o event.RecordOp) bool { return o.Key == plain.Key && o.Version == plain.Value })
+		before.Ops = before.Ops[:max(at, 0)]
+		return notOfRow([]event.Record{before}, plain.Key, plain.Value)
 	case finding.Internal, finding.Nonrepeatable:
-		if plain.Op >= len(a.Ops) {
-			return nil // checkInternal says so
+		o := &a.Ops[plain.Op]
+		if first, ok := externalRead(a, o.Key); ok {
+			if err := notOfRow(raw.Txns, o.Key, first.Value); err != nil {
+				return err
+			}
 		}
-		key, value = a.Ops[plain.Op].Key, a.Ops[plain.Op].Value
-		if o, ok := externalRead(a, key); ok && ofAnotherColumn(raw, key, o.Value) {
-			value = o.Value
-		}
-	default:
-		return nil
-	}
-	if ofAnotherColumn(raw, key, value) {
-		return fmt.Errorf("version %s of %s is of a write of another column", value, key)
+		return notOfRow(raw.Txns, o.Key, o.Value)
 	}
 	return nil
 }
 
-// ofAnotherColumn says whether somebody here wrote the version at another column of the key's row, and
-// nobody at the key.
-func ofAnotherColumn(w *finding.Witness, key, version string) bool {
+// notOfRow: nobody wrote the version at another column of the key's row, or somebody wrote it at the key too.
+func notOfRow(txns []event.Record, key, version string) error {
 	wrote := func(at func(key string) bool) bool {
-		return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-			return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Writes() && o.Version == version && at(o.Key) })
+		return slices.ContainsFunc(txns, func(t event.Record) bool {
+			return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+				return version != "" && o.Writes() && o.Version == version && at(o.Key)
+			})
 		})
 	}
-	here := func(k string) bool { return k == key }
-	return version != "" && wrote(func(k string) bool { return columns(k, key) }) && !wrote(here)
+	if wrote(func(k string) bool { return columns(k, key) }) && !wrote(func(k string) bool { return k == key }) {
+		return fmt.Errorf("version %s of %s is of a write of another column", version, key)
+	}
+	return nil
 }
 
-// columns says whether the keys are of two columns of one row. They differ in the last segment. Where
-// both have digits there, they are two rows.
+// columns says whether two keys that differ are of two columns of one row. They differ in the last segment.
+// Where both have digits there, they are two rows.
 func columns(a, b string) bool {
 	i, j := strings.LastIndexAny(a, "/:."), strings.LastIndexAny(b, "/:.")
 	const digits = "0123456789"
-	return a != b && i > 0 && j > 0 && a[:i] == b[:j] && !(strings.ContainsAny(a[i:], digits) && strings.ContainsAny(b[j:], digits))
+	return i > 0 && j > 0 && a[:i] == b[:j] && !(strings.ContainsAny(a[i:], digits) && strings.ContainsAny(b[j:], digits))
 }

@@ -28,16 +28,15 @@ func Verify(w *finding.Witness) error {
 		}
 	}
 	raw := w
-	if w = plainly(w); len(w.Edges) == 0 {
-		if err := checkColumns(raw, w); err != nil {
-			return err
-		}
-	}
+	w = plainly(w)
 	if len(w.Choices) > 0 {
 		return checkChoices(w)
 	}
 	if len(w.Edges) == 0 {
-		return checkAlone(w)
+		if err := checkAlone(w); err != nil {
+			return err
+		}
+		return checkColumns(raw, w)
 	}
 	switch w.Anomaly {
 	case 0:
