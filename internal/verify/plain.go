@@ -23,7 +23,6 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	var rows []string // keys of rows that tell versions
 	sets, counters, lists, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
@@ -42,14 +41,11 @@ func plainly(w *finding.Witness) *finding.Witness {
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
 			for _, r := range o.Rows {
-				if told[named{r.Key, r.Version}] = true; w.ByVersion || r.Version != "" {
-					rows = append(rows, r.Key)
+				if told[named{r.Key, r.Version}] = true; r.Version != "" {
+					byVersion[r.Key] = true
 				}
 			}
 		}
-	}
-	for _, key := range rows { // of registers
-		byVersion[key] = byVersion[key] || !sets[key] && !counters[key] && !lists[key]
 	}
 	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
