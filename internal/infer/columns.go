@@ -8,18 +8,18 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A client may record each column of a row under a key of its own, with the version of the row:
-// items/1/price and items/1/stock with PostgreSQL's xmin. Then a write of one column gives the
-// other ones a new version, though nobody wrote them. A read of a column may show a version that
-// no record wrote there and a record wrote at another column. The value of that version is one
-// that was written earlier. So such a read names no version of its key, and is no evidence: not
-// that a writer is missing, and not that the key changed.
+// A client may record each column of a row under a key of its own, with the version of the row.
+// Such keys are items/1/price and items/1/stock, and PostgreSQL's xmin is such a version. Then a
+// write of one column gives the other ones a new version, though nobody wrote them. A read of a
+// column may show a version that no record wrote there and a record wrote at another column. The
+// value of that version was written earlier. So such a read names no version of its key. It does
+// not show that a writer is missing, or that the key changed.
 //
 // The sign is such a read. From then on a version that no record wrote at a key of the pattern
 // may be of a write of another column. The names of two columns of a row differ in their last
 // segment, and not by digits alone: items/1 and items/2 are rows.
 
-// columnOf is what tells the row of k, and what tells its column there; 0: k is of no row.
+// columnOf are hashes of the row of k and of its column there; 0: k is of no row.
 func (s *absences) columnOf(k uint32) (row, column uint64) {
 	name := s.nameOf(k)
 	at := bytes.LastIndexAny(name, "/:.")
@@ -31,7 +31,7 @@ func (s *absences) columnOf(k uint32) (row, column uint64) {
 	return xxh3.Hash(name[:at]) ^ epoch, xxh3.Hash(s.signs.column) | 1
 }
 
-// versionInRow is what stands for a version of a row among the sightings.
+// versionInRow is the value of a version of a row among the sightings.
 func versionInRow(row uint64, version event.Hash) uint64 {
 	return row*0xd6e8feb86659fd93 ^ version.Lo ^ 0x636f6c756d6e
 }
@@ -67,26 +67,6 @@ func (s *absences) ofRow(k uint32, version event.Hash) bool {
 		p.OfRows = where != 0 && where != column
 	}
 	return p.OfRows
-}
-
-// ofOwnRow says whether the transaction in work has written this version at another column of c's
-// row, and nobody at c's key.
-func (s *registers) ofOwnRow(c *touch, version event.Hash) bool {
-	if len(s.own) == 0 || !s.unwrittenHere(c.key, version) {
-		return false
-	}
-	row, column := s.columnOf(c.key)
-	for i := range s.own {
-		if s.own[i].hash != version || column == 0 {
-			continue
-		}
-		other := s.versions[s.writes[s.own[i].write].version].key
-		if r, o := s.columnOf(other); o != 0 && r == row && o != column {
-			s.signs.patterns.Get(s.keys[c.key].pattern).OfRows = true
-			return true
-		}
-	}
-	return false
 }
 
 // readRow counts a read of n whose version is of a row.

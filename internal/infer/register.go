@@ -267,6 +267,26 @@ func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	}
 }
 
+// ofOwnRow says whether the transaction in work has written this version at another column of c's
+// row, and nobody at c's key.
+func (s *registers) ofOwnRow(c *touch, version event.Hash) bool {
+	if len(s.own) == 0 || !s.unwrittenHere(c.key, version) {
+		return false
+	}
+	row, column := s.columnOf(c.key)
+	for i := range s.own {
+		if s.own[i].hash != version || column == 0 {
+			continue
+		}
+		other := s.versions[s.writes[s.own[i].write].version].key
+		if r, o := s.columnOf(other); o != 0 && r == row && o != column {
+			s.signs.patterns.Get(s.keys[c.key].pattern).OfRows = true
+			return true
+		}
+	}
+	return false
+}
+
 // foundNothing notes that k had no value. The value that was taken as there before watching
 // began was not there. Or it came in between, from a writer that nobody recorded.
 func (s *registers) foundNothing(k uint32) {

@@ -26,7 +26,7 @@ type Pattern struct {
 	Repeats          Sign // why its values name no version
 	Shared           bool // one value was seen at two keys, or an element was appended twice
 	Told             bool // that it repeats was told
-	OfRows           bool // its keys are columns, and their versions those of rows
+	OfRows           bool // its keys are columns, and rows have the versions
 }
 
 // Sign is why the values of a pattern are known to repeat; 0 stands for no sign.
