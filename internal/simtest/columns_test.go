@@ -23,11 +23,11 @@ type row struct {
 // of the row. It keeps snapshot isolation, or does not look who wrote a row meanwhile, or shows at any
 // time what is there.
 type columnStore struct {
-	rng                *rand.Rand
-	blind, live        bool
-	now, fresh, number int64
-	rows               map[string]row
-	changed            map[string]int64
+	rng         *rand.Rand
+	blind, live bool
+	now, fresh  int64
+	rows        map[string]row
+	changed     map[string]int64
 }
 
 type columnClient struct {
