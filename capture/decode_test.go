@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -225,10 +226,10 @@ func (x *teller) tell(txn *Txn) {
 			o.Flags = event.Success
 		}
 	case 13:
-		txn.Range(Scan{From: key, To: "z", Desc: n > 0, Limit: int(n)}, []Row{{"a", v}, {key, v}})
+		txn.Range(Scan{From: key, To: "z", Desc: n > 0, Limit: int(n)}, []Row{{Key: "a", Value: v, Version: Version("7")}, {Key: key, Value: v}, {Key: "b", Value: v, Version: Version(n)}, {Key: "c", Value: v, Version: PrevVersion(5)}})
 		o = event.RecordOp{
 			Kind: event.Range, From: key, To: "z", HasFrom: key != "", HasTo: true, Desc: n > 0, Limit: max(n, 0),
-			Rows: []event.RecordRow{{Key: "a", Value: text}, {Key: key, Value: text}},
+			Rows: []event.RecordRow{{Key: "a", Value: text, Version: `"7"`}, {Key: key, Value: text}, {Key: "b", Value: text, Version: strconv.FormatInt(n, 10)}, {Key: "c", Value: text}},
 		}
 	}
 	x.want = append(x.want, o)

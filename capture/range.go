@@ -19,8 +19,17 @@ type Scan struct {
 
 // Row is one key with its value, as a scan returned it.
 type Row struct {
-	Key   string
-	Value any
+	Key     string
+	Value   any
+	Version Detail // what Version makes; the zero Detail: the row tells none
+}
+
+// details go with a read of the row.
+func (r *Row) details() []Detail {
+	if r.Version.kind != detailVersion {
+		return nil
+	}
+	return []Detail{r.Version}
 }
 
 // Range tells that the scan returned rows: all of them, and that nothing else is
@@ -32,7 +41,7 @@ func (t *Txn) Range(s Scan, rows []Row) {
 	if t.r.opt.HashedKeys {
 		t.r.stats.reduced.Add(1)
 		for _, row := range rows {
-			t.Read(row.Key, row.Value)
+			t.Read(row.Key, row.Value, row.details()...)
 		}
 		return
 	}
@@ -51,7 +60,11 @@ func (t *Txn) Range(s Scan, rows []Row) {
 				t.fail(noJSON) // what stands for it has another place in the order
 			}
 			if t.r.opt.samples(row.Key) {
-				o.Rows = append(o.Rows, record.Row{Key: t.key(row.Key), Value: t.value(row.Value)})
+				told := record.Row{Key: t.key(row.Key), Value: t.value(row.Value)}
+				if row.Version.kind == detailVersion {
+					told.Version = t.version(&row.Version)
+				}
+				o.Rows = append(o.Rows, told)
 			}
 		}
 		t.add(o)

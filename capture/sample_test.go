@@ -76,7 +76,7 @@ func (x *table) transaction(t *Txn) {
 func (x *table) scan(s Scan) (rows []Row) {
 	for _, key := range slices.Sorted(maps.Keys(x.rows)) {
 		if key >= s.From && (s.To == "" || key < s.To) {
-			rows = append(rows, Row{key, x.rows[key]})
+			rows = append(rows, Row{Key: key, Value: x.rows[key]})
 		}
 	}
 	if s.Desc {

@@ -68,7 +68,7 @@ func checkValue(t *testing.T, v any, want string, onlyHashed bool) {
 	t.Helper()
 	write := func(r *Recorder) {
 		txn := r.Begin(Begin{})
-		txn.Range(Scan{}, []Row{{"x", v}})
+		txn.Range(Scan{}, []Row{{Key: "x", Value: v}})
 		txn.Write("k", v)
 		txn.End(Committed)
 		if dropped := r.Stats().NoJSON; (dropped > 0) != (want == "" || onlyHashed && r.opt.PlainValues) {
@@ -156,7 +156,7 @@ func TestNothingLeaks(t *testing.T) {
 		txn.CAS("users/secret-key", "secret", "secret", false, Seen("secret"))
 		txn.ReadList("users/secret-key", []any{"secret"})
 		txn.ReadSet("users/secret-key", []any{"secret"})
-		txn.Range(Scan{From: "users/secret", To: "users0"}, []Row{{"users/secret-key", "secret"}})
+		txn.Range(Scan{From: "users/secret", To: "users0"}, []Row{{Key: "users/secret-key", Value: "secret"}})
 		txn.ReadNothing("users/secret-key")
 		txn.Delete("users/secret-key")
 		txn.Inc("users/secret-key", 1)

@@ -44,8 +44,10 @@ func values(r *event.Record) error {
 			}
 		}
 		for _, row := range o.Rows {
-			if row.Value != "" && !json.Valid([]byte(row.Value)) {
-				return fmt.Errorf("ops[%d]: %.100s of row %s is not JSON: put a text in quotes, as json.Marshal does", i, row.Value, row.Key)
+			for _, text := range []string{row.Value, row.Version} {
+				if text != "" && !json.Valid([]byte(text)) {
+					return fmt.Errorf("ops[%d]: %.100s of row %s is not JSON: put a text in quotes, as json.Marshal does", i, text, row.Key)
+				}
 			}
 		}
 	}

@@ -47,6 +47,10 @@ func foldExtra(h uint64, b *Batch, x *Extra) uint64 {
 	h = fold(h^uint64(x.Limit), bounds)
 	for _, r := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
 		h = fold(h^r.KeyHash.Lo, r.ValueHash.Lo)
+		if r.Version.Len > 0 {
+			version := hashBytes(b.Bytes(r.Version))
+			h = fold(h^version.Lo, version.Hi)
+		}
 	}
 	return h
 }

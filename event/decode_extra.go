@@ -138,6 +138,9 @@ func (d *Decoder) addRow(b *Batch, brace int) bool {
 		return false
 	}
 	r := Row{Key: k, Value: d.canonical(b, value), KeyHash: hashBytes(b.Bytes(k))}
+	if r.Version, ok = d.version(b, d.row.opt(fVersion), "version"); !ok {
+		return false
+	}
 	r.ValueHash = hashBytes(b.Bytes(r.Value))
 	b.Rows = append(b.Rows, r)
 	return true

@@ -65,6 +65,7 @@ type Extra struct {
 // Row is one row of a range result.
 type Row struct {
 	Key, Value Span
+	Version    Span // canonical JSON text; absent where the row tells none
 	KeyHash    Hash
 	ValueHash  Hash
 }

@@ -172,7 +172,7 @@ func oracleRange(f object, o *RecordOp) {
 	for _, raw := range rows {
 		row := fieldsOf(raw)
 		reject(!row.has("key") || row["value"] == nil)
-		o.Rows = append(o.Rows, RecordRow{Key: row.name("key"), Value: canonicalJSON(row["value"])})
+		o.Rows = append(o.Rows, RecordRow{Key: row.name("key"), Value: canonicalJSON(row["value"]), Version: row.version("version")})
 	}
 }
 

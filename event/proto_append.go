@@ -114,7 +114,8 @@ func appendProtoOp(dst []byte, o *RecordOp) []byte {
 	dst = appendProtoInt(dst, 14, uint64(o.Limit), o.Limit != 0)
 	for _, row := range o.Rows {
 		dst = appendMessage(dst, 15, func(dst []byte) []byte {
-			return appendProtoJSONValue(appendProtoText(dst, 1, row.Key, row.Key != ""), 2, row.Value)
+			dst = appendProtoText(dst, 1, row.Key, row.Key != "")
+			return appendProtoJSONValue(appendProtoJSONValue(dst, 2, row.Value), 3, row.Version)
 		})
 	}
 	return dst

@@ -183,15 +183,9 @@ func (d *Decoder) protoExtra(b *Batch, o *Op, p *protoOperation, end int) bool {
 		if p.mask>>v.num&1 == 0 {
 			continue
 		}
-		text, class, ok := d.protoValue(b, &p.texts[v.num], 3, false)
-		switch {
-		case !ok:
+		var ok bool
+		if *v.text, ok = d.protoVersion(b, &p.texts[v.num], 3, opNames[v.num]); !ok {
 			return false
-		case class == isNull:
-		case class != isNumber && class != isString:
-			return d.fail(int(p.texts[v.num].off), opNames[v.num]+" is neither a string nor a number")
-		default:
-			*v.text = text
 		}
 	}
 	x.replacesAnother(b)
@@ -212,6 +206,20 @@ func (d *Decoder) protoExtra(b *Batch, o *Op, p *protoOperation, end int) bool {
 		b.Extras = append(b.Extras, x)
 	}
 	return true
+}
+
+// protoVersion reads a version, which a null leaves out.
+func (d *Decoder) protoVersion(b *Batch, f *wireField, depth int, name string) (Span, bool) {
+	text, class, ok := d.protoValue(b, f, depth, false)
+	switch {
+	case !ok:
+		return Span{}, false
+	case class == isNull:
+		return Span{}, true
+	case class != isNumber && class != isString:
+		return Span{}, d.fail(int(f.off), name+" is neither a string nor a number")
+	}
+	return text, true
 }
 
 func (d *Decoder) protoCAS(b *Batch, o *Op, p *protoOperation, x *Extra, end int) bool {
@@ -238,7 +246,7 @@ func (d *Decoder) protoCAS(b *Batch, o *Op, p *protoOperation, x *Extra, end int
 	return true
 }
 
-var rowNames = []string{"", "key", "value"}
+var rowNames = []string{"", "key", "value", "version"}
 
 // protoRow appends a row of a range's result.
 func (d *Decoder) protoRow(b *Batch, f *wireField) bool {
@@ -259,6 +267,8 @@ func (d *Decoder) protoRow(b *Batch, f *wireField) bool {
 			ok = d.protoText(&r.Key, &g)
 		case 2:
 			r.Value, _, ok = d.protoValue(b, &g, 5, false)
+		case 3:
+			r.Version, ok = d.protoVersion(b, &g, 5, "version")
 		}
 		if !ok {
 			return false

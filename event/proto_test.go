@@ -208,7 +208,7 @@ func TestProtoTwin(t *testing.T) {
 				op(set{"op": "OP_DELETE", "key": "r"}),
 				op(set{"op": "OP_CAS", "key": "k", "expected": p.value("null", true), "value": p.value("int", int64(1)), "success": false, "seen": p.value("int", int64(2))}),
 				op(set{"op": "OP_RANGE", "from": "", "to": "z", "desc": true, "limit": int64(2), "result": []protoreflect.Message{
-					p.message("Row", set{"key": "a", "value": p.value("int", int64(1))}), p.message("Row", set{"value": p.list()}),
+					p.message("Row", set{"key": "a", "value": p.value("int", int64(1)), "version": version}), p.message("Row", set{"value": p.list()}),
 				}}),
 			},
 		}),
@@ -228,7 +228,7 @@ func TestProtoTwin(t *testing.T) {
 		`{"op":"r","key":"l","value":[1,"x",[]]},{"op":"r","key":"l","value":[1,2],"kind":"list"},{"op":"add","key":"s","value":1},` +
 		`{"op":"remove","key":"s","value":1},{"op":"inc","key":"n","value":1.5,"kind":"counter"},{"op":"insert","key":"r","value":1},` +
 		`{"op":"delete","key":"r"},{"op":"cas","key":"k","expected":null,"value":1,"success":false,"seen":2},` +
-		`{"op":"range","from":"","to":"z","desc":true,"limit":2,"result":[{"key":"a","value":1},{"key":"","value":[]}]}]}` + "\n" +
+		`{"op":"range","from":"","to":"z","desc":true,"limit":2,"result":[{"key":"a","value":1,"version":7},{"key":"","value":[]}]}]}` + "\n" +
 		`{"type":"begin","txn":"p","start":10,"session":"s"}` + "\n" +
 		`{"type":"op","txn":"p","index":0,"op":"w","key":"x","value":1}` + "\n" +
 		`{"type":"commit","txn":"p","end":20}` + "\n" + `{"type":"abort","txn":"q","spread":true,"count":3}` + "\n" + `{"txn":"last","status":"unknown","ops":[]}`
@@ -367,6 +367,7 @@ func wrongProto() []wrong {
 		{"cas without success", op(pf(1, 7), pf(3, pf(2, 2)), pf(8, pf(2, 2))), "byte 17, ops[0]: success is missing"},
 		{"cas without expected", op(pf(1, 7), pf(3, pf(2, 2)), pf(10, 1)), "byte 15, ops[0]: expected is missing"},
 		{"a row without a value", op(pf(1, 10), pf(15, pf(1, "a"))), "byte 14, ops[0]: a row of a result needs key and value"},
+		{"a row whose version is a list", op(pf(1, 10), pf(15, join(pf(2, pf(2, 2)), pf(3, pf(5, ""))))), "byte 17, ops[0]: version is neither a string nor a number"},
 		{"a limit below 1", op(pf(1, 10), pf(14, -1)), "byte 20, ops[0]: limit is below 1"},
 		{"an unknown type", rec(pf(1, "t"), pf(16, 6)), "byte 6: type 6 is not one of 0 to 5"},
 		{"a piece without its operation", rec(pf(1, "t"), pf(16, 2), pf(17, 0)), "byte 9: 0 operations in a record of one"},

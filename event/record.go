@@ -43,7 +43,7 @@ func (b *Batch) recordOp(o *Op) RecordOp {
 	r.From, r.To, r.HasFrom, r.HasTo = b.Text(x.From), b.Text(x.To), x.HasFrom, x.HasTo
 	r.Desc, r.Limit = x.Desc, x.Limit
 	for _, row := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
-		r.Rows = append(r.Rows, RecordRow{Key: b.Text(row.Key), Value: b.Text(row.Value)})
+		r.Rows = append(r.Rows, RecordRow{Key: b.Text(row.Key), Value: b.Text(row.Value), Version: b.Text(row.Version)})
 	}
 	return r
 }

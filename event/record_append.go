@@ -26,7 +26,8 @@ import "encoding/binary"
 //	  byte     which of the following are present (extraVersion ...), with HasExtra
 //	  text     version, prev_version, expected, seen, from, to
 //	  uint     limit
-//	  uint     number of rows, and each row's key and value as texts
+//	  uint     number of rows, and each row's key and value as texts; in a range,
+//	           extraExpected says that each row's version follows, empty where it tells none
 //
 // Hashes and the elements of arrays are left out: the reader computes them.
 const recordVersion = 1
@@ -51,7 +52,7 @@ const (
 const (
 	extraVersion = 1 << iota
 	extraPrevVersion
-	extraExpected
+	extraExpected // in a range: rows have versions
 	extraSeen
 	extraFrom
 	extraTo
@@ -174,12 +175,20 @@ func appendExtra(dst []byte, b *Batch, x *Extra, kind OpKind) []byte {
 	if x.Desc {
 		has |= extraDesc
 	}
+	rows := b.Rows[x.FirstRow : x.FirstRow+x.NumRows]
+	versions := false
 	if kind == Range {
 		has |= extraRange
+		for i := range rows {
+			versions = versions || rows[i].Version.Len > 0
+		}
+		if versions {
+			has |= extraExpected
+		}
 	}
 	dst = append(dst, has)
 	for i, s := range texts {
-		if has>>i&1 != 0 {
+		if has>>i&1 != 0 && !(versions && 1<<i == extraExpected) {
 			dst = appendText(dst, b, s)
 		}
 	}
@@ -188,9 +197,12 @@ func appendExtra(dst []byte, b *Batch, x *Extra, kind OpKind) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(x.Limit))
 	dst = binary.AppendUvarint(dst, uint64(x.NumRows))
-	for _, r := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
-		dst = appendText(dst, b, r.Key)
-		dst = appendText(dst, b, r.Value)
+	for i := range rows {
+		dst = appendText(dst, b, rows[i].Key)
+		dst = appendText(dst, b, rows[i].Value)
+		if versions {
+			dst = appendText(dst, b, rows[i].Version)
+		}
 	}
 	return dst
 }

@@ -280,7 +280,8 @@ func readExtra(b *Batch, r *recordReader, x *Extra, kind OpKind) {
 	if has&extraPrevVersion != 0 {
 		x.PrevVersion, _ = r.present()
 	}
-	if has&extraExpected != 0 {
+	versions := kind == Range && has&extraExpected != 0
+	if has&extraExpected != 0 && !versions {
 		x.Expected, x.ExpectedHash = r.present()
 	}
 	if has&extraSeen != 0 {
@@ -308,6 +309,9 @@ func readExtra(b *Batch, r *recordReader, x *Extra, kind OpKind) {
 		var row Row
 		row.Key, row.KeyHash = r.hashed()
 		row.Value, row.ValueHash = r.present()
+		if versions {
+			row.Version = r.text()
+		}
 		b.Rows = append(b.Rows, row)
 	}
 }

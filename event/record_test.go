@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"encoding/hex"
 	"reflect"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestRecordSize(t *testing.T) {
 func TestDecodeRecordDamaged(t *testing.T) {
 	b := decodeOne(t, `{"txn":"t","source":"s","epoch":"e","session":"c","seq":1,"status":"committed","start":1,"end":2,"start_ts":3,`+
 		`"commit_ts":4,"isolation":"serializable","name":"n","trace_id":"i","labels":{"endpoint":"db","b":""},"ops":[{"op":"r","key":"x","value":[1,[2],{"a":"b"}],"version":1},`+
-		`{"op":"cas","key":"y","expected":1,"value":2,"success":true,"seen":1},{"op":"range","from":"a","limit":2,"result":[{"key":"k","value":9}]}]}`)
+		`{"op":"cas","key":"y","expected":1,"value":2,"success":true,"seen":1},{"op":"range","from":"a","limit":2,"result":[{"key":"k","value":9,"version":"v"},{"key":"l","value":9}]}]}`)
 	rec := AppendRecord(nil, b, &b.Txns[0])
 	var d Decoder
 	try := func(damaged []byte) error {
@@ -152,6 +153,7 @@ func TestContentHash(t *testing.T) {
 		{`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[]}`}, {`{"op":"w","key":"x","value":1}`, `{"op":"range","from":"","result":[]}`},
 		{`{"op":"w","key":"x","value":1}`, `{"op":"range","to":"","result":[]}`}, {`{"op":"w","key":"x","value":1}`, `{"op":"range","desc":true,"result":[]}`},
 		{`{"op":"w","key":"x","value":1}`, `{"op":"range","limit":1,"result":[]}`}, {`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[{"key":"a","value":1}]}`},
+		{`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[{"key":"a","value":1,"version":1}]}`}, {`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[{"key":"a","value":1,"version":"1"}]}`},
 		{`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[{"key":"a","value":2}]}`}, {`{"op":"w","key":"x","value":1}`, `{"op":"range","result":[{"key":"b","value":1}]}`},
 	} {
 		rec := strings.Replace(base, change[0], change[1], 1)
@@ -174,5 +176,16 @@ func TestRecordID(t *testing.T) {
 		if got := RecordID(rec[:n]); got != "" {
 			t.Errorf("of %d bytes: %q", n, got)
 		}
+	}
+}
+
+// A range whose rows tell no versions is written as it was before rows could tell them, and read so.
+func TestRecordOfRowsWithoutVersions(t *testing.T) {
+	const before = "0101000174020a08b00161017a02020161013101620322322209200178"
+	b := decodeOne(t, `{"txn":"t","status":"committed","ops":[{"op":"range","from":"a","to":"z","limit":2,"result":[{"key":"a","value":1},{"key":"b","value":"2"}]},`+
+		`{"op":"delete","key":"x"}]}`)
+	rec := AppendRecord(nil, b, &b.Txns[0])
+	if got := hex.EncodeToString(rec); got != before {
+		t.Errorf("%s, want %s", got, before)
 	}
 }

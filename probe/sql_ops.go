@@ -18,7 +18,7 @@ const (
 	readRegister   = "SELECT v VERSION FROM registers WHERE k = ?"
 	readList       = "SELECT v VERSION FROM lists WHERE k = ?"
 	readCounter    = "SELECT n VERSION FROM counters WHERE k = ?"
-	rangeRegisters = "SELECT k, v FROM registers WHERE k >= ? AND k < ? ORDER BY k"
+	rangeRegisters = "SELECT k, v VERSION FROM registers WHERE k >= ? AND k < ? ORDER BY k"
 	updateRegister = "UPDATE registers SET v = ? WHERE k = ? RETURNING"
 	insertRegister = "INSERT INTO registers (k, v) VALUES (?, ?) RETURNING"
 	insertCounter  = "INSERT INTO counters (k, n) VALUES (?, ?) RETURNING"
@@ -157,7 +157,11 @@ func (s *sqlSession) scan(ctx context.Context, op *Op) error {
 	defer rows.Close()
 	for rows.Next() {
 		var row event.RecordRow
-		if err := rows.Scan(&row.Key, &row.Value); err != nil {
+		into := []any{&row.Key, &row.Value}
+		if s.dialect.Version != "" {
+			into = append(into, &row.Version)
+		}
+		if err := rows.Scan(into...); err != nil {
 			return err
 		}
 		op.Rows = append(op.Rows, row)

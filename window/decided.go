@@ -53,6 +53,7 @@ func (m *Machine) openCauses() []openReads {
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique", false},
 		{"no-writer", by(infer.OpenUnattributed), m.writerText(), others},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read", false},
+		{"row-versions", by(infer.OpenRow), "a column of a row, and its version may be of a write of another column. Record the row under one key, with all its columns in the value", false},
 		{"counters", m.sums.countersOpen, m.counterText(), false},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window", false},
 		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked", false},

@@ -75,6 +75,7 @@ func (q *question) lacksOfOrders() []lack {
 		{func(q *question) int64 { return q.counters.Unattributed }, "value that no record wrote", "values that no record wrote", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Ambiguous }, "value with several possible writers", "values with several possible writers", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Repeating }, "read of a key whose values repeat", "reads of keys whose values repeat", nil, ofReads},
+		{func(q *question) int64 { return q.counters.OfRows }, "version of a column that may be of a write of another column", "versions of columns that may be of writes of other columns", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Uncheckable }, "key without a known version order", "keys without a known version order", nil, ofReads},
 		{says: func(q *question) string { return q.choices.unorderedReason(q.level) }},
 		{func(q *question) int64 { return q.counters.Ignored }, "operation of a kind that is not checked", "operations of kinds that are not checked", nil, ofRecords},

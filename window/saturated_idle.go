@@ -37,7 +37,7 @@ func (f *saturated) addsNothing() bool {
 		return false
 	}
 	x := f.infer.Counters
-	strange := x.Unordered | x.Ambiguous | x.Repeating | x.Versioned | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
+	strange := x.Unordered | x.Ambiguous | x.Repeating | x.OfRows | x.Versioned | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
 	if !f.odd && strange == 0 && len(f.asking.asked) == 0 && f.guarded() {
 		return true
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/isowatch/isowatch/capture"
 )
 
-// read tells what was read of a row. Where ranges are read, whose rows have no version, the
-// version stands for the value.
+// read tells what was read of a row.
 func (t *Table) read(txn *capture.Txn, name string, found bool, columns []any, version string) {
 	switch {
 	case !found:
@@ -16,8 +15,6 @@ func (t *Table) read(txn *capture.Txn, name string, found bool, columns []any, v
 		if n, ok := integer(columns[0]); ok {
 			txn.ReadCounter(name, n)
 		}
-	case version != "" && t.Ranges != NoRanges:
-		txn.Read(name, version)
 	case version != "":
 		txn.Read(name, t.valueOf(columns), capture.Version(version))
 	default:
@@ -67,9 +64,7 @@ func (c *call) tell(d did) {
 		return
 	}
 	var details []capture.Detail
-	if c.before.String != "" && c.t.Ranges != NoRanges {
-		txn.Read(c.name, c.before.String)
-	} else if c.before.String != "" {
+	if c.before.String != "" {
 		details = append(details, capture.PrevVersion(c.before.String))
 	}
 	if d == wasDeleted {
@@ -77,7 +72,7 @@ func (c *call) tell(d did) {
 		return
 	}
 	value := c.value()
-	if c.version.String != "" && c.t.Ranges == NoRanges {
+	if c.version.String != "" {
 		details = append(details, capture.Version(c.version.String))
 	}
 	if d == wasInserted {
@@ -93,7 +88,7 @@ func (c *call) writer() string { return cmp.Or(c.version.String, c.deleter.Strin
 // value is the value that the call wrote. A sum that was not seen is recorded as the version
 // that it has.
 func (c *call) value() any {
-	if c.version.String != "" && (c.t.Ranges != NoRanges || c.values == nil) {
+	if c.version.String != "" && c.values == nil {
 		return c.version.String
 	}
 	return c.t.valueOf(c.values)
@@ -119,6 +114,9 @@ func (t *Table) tellRange(txn *capture.Txn, scan capture.Scan, read []*Row) {
 	rows := make([]capture.Row, len(read))
 	for i, r := range read {
 		rows[i] = capture.Row{Key: r.name, Value: r.value}
+		if r.version != "" {
+			rows[i].Version = capture.Version(r.version)
+		}
 	}
 	txn.Range(scan, rows)
 }

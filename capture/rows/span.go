@@ -24,6 +24,7 @@ type Row struct {
 	scanned bool
 	name    string // of the row, as it is recorded
 	value   any
+	version string // "": it has none
 }
 
 // Scan reads the key and then the columns. It is called once a row, or not at all.
@@ -40,10 +41,7 @@ func (r *Row) Scan(into ...any) error {
 	if err != nil {
 		return err
 	}
-	r.scanned, r.name, r.value = true, name, version.String
-	if version.String == "" {
-		r.value = r.table.valueOf(into[1:])
-	}
+	r.scanned, r.name, r.value, r.version = true, name, r.table.valueOf(into[1:]), version.String
 	return nil
 }
 

@@ -55,8 +55,7 @@ type Table struct {
 	// Counter: the one column begins at 0 and is changed by Inc alone. Insert, Get and
 	// Inc are its only functions.
 	Counter bool
-	// Ranges must be set for Range. A row of a range has no version, so with ranges the version is
-	// recorded in place of the value.
+	// Ranges must be set for Range.
 	Ranges  Ranges
 	Dialect Dialect // default PostgreSQL
 }

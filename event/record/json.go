@@ -99,6 +99,7 @@ func appendRangeJSON(dst []byte, o *Op) []byte {
 		dst = append(dst, `{"key":`...)
 		dst = AppendQuoted(dst, row.Key)
 		dst = appendRaw(dst, "value", row.Value)
+		dst = appendRaw(dst, "version", row.Version)
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')

@@ -71,4 +71,7 @@ func (o *Op) Writes() bool {
 }
 
 // Row is one row of a range's result.
-type Row struct{ Key, Value string }
+type Row struct {
+	Key, Value string
+	Version    string // canonical JSON text; "" where the row tells none
+}

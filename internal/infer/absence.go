@@ -232,6 +232,13 @@ func (s *absences) decideWriter(d due) {
 		s.anomaly(a)
 		return
 	}
+	if s.ofRow(x.key, x.hash) {
+		if x.flags&ofAnotherColumn == 0 {
+			s.Counters.OfRows++
+			s.mark(d.version, ofAnotherColumn, 0)
+		}
+		return
+	}
 	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
 		a.Certain = false // its writer may not have told it
 	}
@@ -327,12 +334,13 @@ func (s *absences) mayBeBaseline(d due) bool {
 // accused.
 func (s *absences) supplied(v uint32) {
 	x := &s.versions[v]
-	if x.flags&(baseline|unattributed|accused) == 0 {
+	if x.flags&(baseline|unattributed|accused|ofAnotherColumn) == 0 {
 		return
 	}
 	if x.flags&baseline != 0 {
 		x.flags = x.flags&^baseline | wasThere
 	}
+	s.mark(v, 0, ofAnotherColumn)
 	if x.flags&unattributed != 0 {
 		s.mark(v, 0, unattributed)
 		s.Counters.Unattributed--

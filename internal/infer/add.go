@@ -319,7 +319,11 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if s.keys[k].flags&repeats != 0 {
 			continue // its values name no version; that it may have deleted the key, it says all the same
 		}
-		v := s.internVersion(k, s.written(b, t, k, o))
+		h := s.written(b, t, k, o)
+		if version, _ := versionOf(b, o); len(version) > 0 && o.Kind != event.Append && !ofElement(o) {
+			s.wroteColumn(k, h)
+		}
+		v := s.internVersion(k, h)
 		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {
 			continue
 		}

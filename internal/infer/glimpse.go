@@ -114,6 +114,9 @@ func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 		case o.Kind == event.Range:
 			x := &b.Extras[o.Extra]
 			for _, r := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
+				if r.Version.Len > 0 {
+					continue
+				}
 				s.glimpseValue(s.inEpoch(b, t, r.KeyHash), n, i, r.ValueHash)
 			}
 		case tells(b, o):

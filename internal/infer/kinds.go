@@ -244,6 +244,7 @@ func (s *kinds) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 			h = versionIdentity(version)
 			if o.Kind != event.Inc { // which does not say what the version holds
 				s.noteVersion(k, o.ValueHash, h)
+				s.wroteColumn(k, h)
 				s.toldLater(k, o.ValueHash)
 			}
 			c.flags &^= nameless

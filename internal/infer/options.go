@@ -193,6 +193,7 @@ type Counters struct {
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
 	Absent         int64 `json:"ambiguous_absent"`     // the empty reads among them
 	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
+	OfRows         int64 `json:"row_versions"`         // reads of a column whose version may be of a write of another column: what they saw is not known
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
 	Emptied        int64 `json:"emptied"`              // the empty reads among them

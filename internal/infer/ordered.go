@@ -73,14 +73,8 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	version, _ := versionOf(b, o)
 	c := s.touchOf(k)
 	switch {
-	case len(version) > 0 && (c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold):
-		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
-		s.readOpen(n, OpenNameless)
 	case len(version) > 0:
-		h := versionIdentity(version)
-		s.noteVersion(k, o.ValueHash, h)
-		s.readValue(c, n, i, h, false)
-		s.numberText(k, s.internVersion(k, h), n, version)
+		s.readNamed(n, i, k, version, o.ValueHash)
 	case o.Flags&event.NotFound != 0:
 		s.readValue(c, n, i, event.Hash{}, true)
 	default:
@@ -92,6 +86,24 @@ func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	}
 }
 
+// readNamed takes a read of the version with this text, which holds the value.
+func (s *registers) readNamed(n, i, k uint32, version []byte, value event.Hash) {
+	c := s.touchOf(k)
+	if c.flags&nameless != 0 && c.flags&(wrote|hasRead) != 0 || c.flags&(untold|wrote) == untold {
+		s.Counters.Ambiguous++ // perhaps what it wrote or read itself
+		s.readOpen(n, OpenNameless)
+		return
+	}
+	h := versionIdentity(version)
+	if c.flags&(hasRead|wrote) == 0 && s.ofOwnRow(c, h) {
+		s.readRow(n)
+		return
+	}
+	s.noteVersion(k, value, h)
+	s.readValue(c, n, i, h, false)
+	s.numberText(k, s.internVersion(k, h), n, version)
+}
+
 // replaces takes the version that a write says it replaced: as one that was read, if
 // the transaction has not read the key before. c.readLen is that version.
 func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
@@ -100,6 +112,9 @@ func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op)
 		return
 	}
 	h := versionIdentity(prev)
+	if s.ofOwnRow(c, h) {
+		return // the transaction wrote another column before, and may have read this one
+	}
 	if c.flags&wrote != 0 {
 		if v := s.lookupVersion(c.key, h); h != c.current && (v == 0 || v != c.readVer && v != c.readLen) {
 			s.Counters.Ambiguous++ // another transaction's, though it should be its own

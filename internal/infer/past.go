@@ -93,7 +93,7 @@ func (s *causes) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *e
 		rows := s.scratch.Rows[x.FirstRow : x.FirstRow+x.NumRows]
 		for i := range rows {
 			if s.inEpoch(&s.scratch, t, rows[i].KeyHash) == k.hash {
-				return !nothing && rows[i].ValueHash == v.hash
+				return !nothing && k.identity(s.scratch.Bytes(rows[i].Version), rows[i].ValueHash) == v.hash
 			}
 		}
 		from, to := covered(&s.scratch, x, rows)
@@ -114,9 +114,18 @@ func (s *causes) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *e
 	case h != k.hash || o.Kind != event.Read:
 		return false
 	case first.Kind == event.Range || first.Kind == event.CAS && k.flags&versioned == 0:
-		return nothing == (o.Flags&event.NotFound != 0) && (nothing || o.ValueHash == v.hash)
+		version, _ := versionOf(&s.scratch, o)
+		return nothing == (o.Flags&event.NotFound != 0) && (nothing || k.identity(version, o.ValueHash) == v.hash)
 	}
 	return o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound
+}
+
+// identity is the hash that tells the version which a read of k shows by this text, or else by its value.
+func (k *key) identity(version []byte, value event.Hash) event.Hash {
+	if k.flags&versioned != 0 && len(version) > 0 {
+		return versionIdentity(version)
+	}
+	return value
 }
 
 // comparedWith is the value that a cas of the decoded record found: the one that it expected,

@@ -28,6 +28,7 @@ const (
 	OpenOne                   // one transaction wrote what it saw, and need not be whom it read from
 	OpenMeanwhile             // so it is of this reader alone, which ran beside the writer: see stood.go
 	OpenDeleted               // of a list, which somebody deleted as a whole
+	OpenRow                   // of a column of a row, whose version may be of a write of another column: see columns.go
 	OpenUnchecked             // of a key or a kind of operation from which nothing is inferred
 	openCauses
 )
@@ -59,7 +60,8 @@ func (s *ledger) readOpen(n uint32, why OpenRead) {
 // unnamedCauses are the causes of reads that name no version, by their place in txn.unnamed.
 var unnamedCauses = [8]OpenRead{
 	OpenNothing - 1: OpenNothing, OpenUnrecorded - 1: OpenUnrecorded, OpenRepeating - 1: OpenRepeating,
-	OpenSeveral - 1:  OpenUnchecked, // OpenSeveral is of versions
+	OpenSeveral - 1:  OpenUnchecked, // OpenSeveral is of versions, as is OpenSearched
+	OpenSearched - 1: OpenRow,
 	OpenNameless - 1: OpenNameless, OpenCounter - 1: OpenCounter,
 }
 
@@ -145,7 +147,7 @@ func (s *ledger) openBy(v uint32) OpenRead {
 	switch {
 	case s.keys[x.key].kind == event.List && s.keys[x.key].flags&gone == gone:
 		return OpenDeleted
-	case x.flags&(ambiguous|unattributed|unrecorded) == 0:
+	case x.flags&(ambiguous|unattributed|unrecorded|ofAnotherColumn) == 0:
 		return Decided
 	case x.flags&(ambiguous|initialVersion) == ambiguous|initialVersion:
 		return OpenNothing
@@ -159,6 +161,8 @@ func (s *ledger) openBy(v uint32) OpenRead {
 		return OpenSeveral
 	case x.flags&unattributed != 0:
 		return OpenUnattributed
+	case x.flags&ofAnotherColumn != 0:
+		return OpenRow
 	}
 	return OpenUnrecorded
 }

@@ -46,7 +46,9 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	ranges := slices.ContainsFunc(ops, func(o event.Op) bool { return o.Kind == event.Range })
 	for i := range ops { // they name the versions in all operations on these keys, of rows too
-		if o := &ops[i]; ranges && tells(b, o) {
+		if o := &ops[i]; o.Kind == event.Range {
+			s.tellByRows(b, t, o)
+		} else if ranges && tells(b, o) {
 			if k := s.keyOf(b, t, o); s.settleKind(k, o) {
 				s.tellByVersion(k)
 			}
@@ -214,6 +216,10 @@ func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool
 		s.readOwn(c, n, op, h, nothing)
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
+			if !nothing && c.flags&readNothing == 0 && (s.ofRow(c.key, h) || s.ofRow(c.key, c.readHash)) {
+				s.readRow(n)
+				return
+			}
 			s.misreads(Nonrepeatable, c, n, op, 0)
 			s.sawAnother(c, n, op, h, nothing)
 		} else {
@@ -253,8 +259,32 @@ func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		return
 	}
 	if c.flags&ownMissed == 0 && (nothing != (c.flags&removed != 0) || !nothing && h != c.current) {
+		if !nothing && c.flags&removed == 0 && s.ofRow(c.key, h) {
+			s.readRow(n)
+			return
+		}
 		s.misreads(Internal, c, n, op, 0)
 	}
+}
+
+// ofOwnRow says whether the transaction in work has written this version at another column of c's
+// row, and nobody at c's key.
+func (s *registers) ofOwnRow(c *touch, version event.Hash) bool {
+	if len(s.own) == 0 || !s.unwrittenHere(c.key, version) {
+		return false
+	}
+	row, column := s.columnOf(c.key)
+	for i := range s.own {
+		if s.own[i].hash != version || column == 0 {
+			continue
+		}
+		other := s.versions[s.writes[s.own[i].write].version].key
+		if r, o := s.columnOf(other); o != 0 && r == row && o != column {
+			s.signs.patterns.Get(s.keys[c.key].pattern).OfRows = true
+			return true
+		}
+	}
+	return false
 }
 
 // foundNothing notes that k had no value. The value that was taken as there before watching

@@ -328,7 +328,7 @@ func (r *room) query(name, rest string) error {
 	return nil
 }
 
-var openNames = [openCauses]string{"decided", "nothing", "unrecorded", "repeating", "several", "searched", "unattributed", "nameless", "counter", "one", "meanwhile", "deleted", "unchecked"}
+var openNames = [openCauses]string{"decided", "nothing", "unrecorded", "repeating", "several", "searched", "unattributed", "nameless", "counter", "one", "meanwhile", "deleted", "row", "unchecked"}
 
 // nonzero are the numbers of x that are not 0, by their names.
 func nonzero(x any) string {

@@ -210,12 +210,15 @@ func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 		}
 		c := s.touchOf(key)
 		c.shownBy = i + 1
-		if s.keys[key].flags&versioned != 0 {
-			s.Counters.Ambiguous++ // a row has no version
+		switch version := b.Bytes(r.Version); {
+		case s.keys[key].flags&versioned == 0:
+			s.readValue(c, n, i, r.ValueHash, false)
+		case len(version) > 0:
+			s.readNamed(n, i, key, version, r.ValueHash)
+		default:
+			s.Counters.Ambiguous++ // the row tells no version
 			s.readOpen(n, OpenNameless)
-			continue
 		}
-		s.readValue(c, n, i, r.ValueHash, false)
 	}
 	if !s.scansAbsence(n) {
 		return
@@ -229,6 +232,21 @@ func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 			s.readUnchecked(n, key)
 		}
 	})
+}
+
+// tellByRows notes that rows of o tell the versions of their keys.
+func (s *sets) tellByRows(b *event.Batch, t *event.Txn, o *event.Op) {
+	x := &b.Extras[o.Extra]
+	rows := b.Rows[x.FirstRow : x.FirstRow+x.NumRows]
+	for i := range rows {
+		if rows[i].Version.Len == 0 {
+			continue
+		}
+		k := s.internKey(s.inEpoch(b, t, rows[i].KeyHash), b.Bytes(rows[i].Key))
+		if y := &s.keys[k]; y.flags&(unsupported|sums) == 0 && y.kind <= event.Register {
+			s.tellByVersion(k)
+		}
+	}
 }
 
 // covered are the bounds between which a range shows all that is there. from is inclusive, to

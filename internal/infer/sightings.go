@@ -34,6 +34,17 @@ func (s *sightings) see(value, where uint64, most int) uint64 {
 	return where
 }
 
+// at is where the value was seen last, 0 if that is not known.
+func (s *sightings) at(value uint64) uint64 {
+	if len(s.slots) == 0 {
+		return 0
+	}
+	if x := s.slot(value); x.value == value {
+		return x.where
+	}
+	return 0
+}
+
 func (s *sightings) slot(value uint64) *sighting { return &s.slots[value%uint64(len(s.slots))] }
 
 func (s *sightings) put(x sighting) {

@@ -39,6 +39,7 @@ type signs struct {
 	cameBack             []uint32     // versions that came back, by the record in work: see value_cycle.go
 	replaced, roots      []uint32     // scratch of valueCycle
 	glimpses             glimpses     // see glimpse.go
+	column               []byte       // scratch of columnOf
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
 	begun                int64 // latest begin: see attempts.go

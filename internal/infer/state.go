@@ -137,6 +137,7 @@ const (
 	twofold             // of a list: a read showed it twice
 	wasThere            // taken as what was there before watching, until a possible writer of it came
 	overtaken           // overwritten, perhaps, by one that ran beside its writer and has left memory
+	ofAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
 
 	old = overwritten | overtaken
 )

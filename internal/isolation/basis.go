@@ -99,6 +99,9 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 			b.Absence = b.Absence || external.Covers(o, key)
 			continue
 		case o.Kind == event.Range:
+			if tellsRow(o, key) {
+				return
+			}
 		case o.Key != key:
 			continue
 		case o.OfParts():
@@ -115,6 +118,11 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		}
 		return
 	}
+}
+
+// tellsRow says whether the range shows the key with its version.
+func tellsRow(o *event.RecordOp, key string) bool {
+	return slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key && r.Version != "" })
 }
 
 func shows(o *event.RecordOp, key string) bool {

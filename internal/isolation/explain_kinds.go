@@ -58,7 +58,7 @@ func rowName(key string) string { return wordWithout(key, "[]=") }
 func rows(o *event.RecordOp) string {
 	texts := make([]string, len(o.Rows))
 	for i, r := range o.Rows {
-		texts[i] = rowName(r.Key) + "=" + r.Value
+		texts[i] = rowName(r.Key) + "=" + r.Value + versionText(&event.RecordOp{Version: r.Version})
 	}
 	return "[" + strings.Join(texts, " ") + "]"
 }

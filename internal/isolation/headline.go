@@ -185,16 +185,18 @@ func withVersion(w *witness, txn int, key, text string) string {
 	version := false
 	for i := range w.Txns[txn].Ops {
 		switch o := &w.Txns[txn].Ops[i]; {
-		case o.Key != key || text == "":
+		case text == "":
+		case o.Kind == event.Range:
+			if r := shownRow(o, key); r != nil && r.Version == text && r.Value != text {
+				return valueOfVersion(r.Value, text)
+			}
+		case o.Key != key:
 		case o.Version == text && o.Kind == event.Inc: // its value is the amount added
 			version = true
 		case o.Version == text && o.Flags&event.NotFound != 0:
 			return fmt.Sprintf("nothing (version %s)", clip(versionName(text)))
 		case o.Version == text && o.Value != "" && o.Value != text:
-			if hashed(o.Value) && !hashed(text) {
-				return "version " + clip(versionName(text))
-			}
-			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(versionName(text)))
+			return valueOfVersion(o.Value, text)
 		case o.PrevVersion == text:
 			version = true
 		}
@@ -203,6 +205,22 @@ func withVersion(w *witness, txn int, key, text string) string {
 		return "version " + clip(versionName(text))
 	}
 	return clip(text)
+}
+
+// valueOfVersion is a value with its version.
+func valueOfVersion(value, version string) string {
+	if hashed(value) && !hashed(version) {
+		return "version " + clip(versionName(version))
+	}
+	return fmt.Sprintf("%s (version %s)", clip(value), clip(versionName(version)))
+}
+
+// shownRow is the row of the key that the range shows, nil if there is none.
+func shownRow(o *event.RecordOp, key string) *event.RecordRow {
+	if i := slices.IndexFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key }); i >= 0 {
+		return &o.Rows[i]
+	}
+	return nil
 }
 
 // hashed says whether the text looks like what capture writes in place of a value: 16 bytes in

@@ -25,7 +25,7 @@ func plainly(w *witness) *witness {
 	p := *w.Witness
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, counters, lists, byVersion := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	sets, counters, lists, byVersion, rows := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
@@ -41,6 +41,16 @@ func plainly(w *witness) *witness {
 			if w.ByVersion || external.TellsVersion(o) {
 				byVersion[o.Key] = true
 			}
+			for _, r := range o.Rows {
+				if w.ByVersion || r.Version != "" {
+					rows[r.Key] = true
+				}
+			}
+		}
+	}
+	for key := range rows { // which are registers
+		if !sets[key] && !counters[key] && !lists[key] {
+			byVersion[key] = true
 		}
 	}
 	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
@@ -219,8 +229,11 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 // and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
-		if !e.byVersion[r.Key] { // rows have no versions
+		switch {
+		case !e.byVersion[r.Key]:
 			read(r.Key, r.Value, true)
+		case r.Version != "":
+			read(r.Key, r.Version, true)
 		}
 	}
 	for _, k := range e.keys {

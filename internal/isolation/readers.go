@@ -108,7 +108,7 @@ func seenOf(o *event.RecordOp, key string) *observation {
 	case o.Kind == event.Range:
 		for _, r := range o.Rows {
 			if r.Key == key {
-				return &observation{value: r.Value}
+				return &observation{value: r.Value, version: r.Version}
 			}
 		}
 	case o.Key != key || o.Data.Parts() || o.Data == event.Counter:

@@ -367,7 +367,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 				local[o.Key] = []int64{o.Value}
 			}
 		case event.Range:
-			ok = agrees(o.Rows, rangeOf(&o, snapshot, local, t.Status == event.Unknown), t)
+			ok = agrees(o.PlainRows(), rangeOf(&o, snapshot, local, t.Status == event.Unknown), t)
 		default:
 			ok = o.Nothing() && t.Status == event.Unknown || // nothing noted, not nothing seen
 				reads(&o, t, now, snapshot, local)

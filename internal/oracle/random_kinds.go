@@ -90,6 +90,11 @@ func (s *kindSimulation) number(h History) {
 			if o := &h[i].Ops[j]; o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.Read && !o.Absent && o.Data == event.AnyKind {
 				o.Version = versions[o.Value]
 			}
+			for r := range h[i].Ops[j].Rows { // most of them: a row may tell no version
+				if row := &h[i].Ops[j].Rows[r]; s.rng.IntN(8) > 0 {
+					row.Version = versions[row.Value]
+				}
+			}
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Pattern struct {
 	Repeats          Sign // why its values name no version
 	Shared           bool // one value was seen at two keys, or an element was appended twice
 	Told             bool // that it repeats was told
+	OfRows           bool // its keys are columns, and rows have the versions
 }
 
 // Sign is why the values of a pattern are known to repeat; 0 stands for no sign.
@@ -229,6 +230,7 @@ func (t *Table) union(a, b ID) {
 	x, y := &t.all[a], &t.all[b]
 	y.into = a
 	x.Reads, x.Undecided, x.Shared = x.Reads+y.Reads, x.Undecided+y.Undecided, x.Shared || y.Shared
+	x.OfRows = x.OfRows || y.OfRows
 	if (x.Repeats == 0) != (y.Repeats == 0) {
 		t.spread = true
 		x.Repeats, x.Told = max(x.Repeats, y.Repeats), x.Told || y.Told

@@ -39,7 +39,11 @@ func mixes() map[string]oracle.Kinds {
 		}),
 		"ranges":             with(func(k *oracle.Kinds) { k.Ranges = true }),
 		"ranges and deletes": with(func(k *oracle.Kinds) { k.Ranges, k.Deletes, k.CAS, k.Blind = true, true, true, 0.1 }),
-		"deletes":            with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),
+		"ranges of versions": with(func(k *oracle.Kinds) { k.Ranges, k.Versions, k.Blind = true, true, 0.5 }),
+		"ranges of versions, and deletes": with(func(k *oracle.Kinds) {
+			k.Deletes, k.Ranges, k.Versions, k.Blind = true, true, true, 0.2
+		}),
+		"deletes": with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),
 	}
 }
 

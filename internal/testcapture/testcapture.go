@@ -123,7 +123,11 @@ func (p *printer) op(o *op) string {
 			text += fmt.Sprintf(" limit %d", o.Limit)
 		}
 		for i := range o.Result {
-			text += fmt.Sprintf(" %s=%s", o.Result[i].Key, p.value(o.Result[i].Value))
+			row := &o.Result[i]
+			text += fmt.Sprintf(" %s=%s", row.Key, p.value(row.Value))
+			if row.Version != "" {
+				text += fmt.Sprintf("@%d", number(p.versions, row.Version))
+			}
 		}
 		return text
 	case o.Found != nil && !*o.Found:

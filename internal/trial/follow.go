@@ -100,7 +100,7 @@ type Act struct {
 	Value event.Hash      // written, added, read or expected
 	Inc   int64           // of a counter
 	Elems []int32         // places of elements that an unknown transaction saw
-	Rows  []Held          // of a scan
+	Rows  []Held          // of a scan; without Hi: the version of the row
 	Scan  *event.RecordOp `json:",omitempty"`
 	Texts []string        `json:",omitempty"` // appended
 }
@@ -396,7 +396,11 @@ func (f *Follower) scan(t *Running, o *event.RecordOp) bool {
 		if !ok {
 			return false
 		}
-		a.Rows = append(a.Rows, Held{p, textHash(r.Value)})
+		held := textHash(r.Value)
+		if r.Version != "" {
+			held = versionHash(r.Version)
+		}
+		a.Rows = append(a.Rows, Held{p, held})
 	}
 	slices.SortFunc(a.Rows, func(x, y Held) int { return cmp.Compare(x.Place, y.Place) })
 	t.Acts = append(t.Acts, a)

@@ -238,7 +238,11 @@ func (f *Follower) play(r *Run, t *Running, check bool) (ok bool) {
 // shows says whether a scan shows what is there.
 func (f *Follower) shows(r *Run, a *Act, maybe bool) bool {
 	for _, h := range a.Rows {
-		if !f.same(r, h.Place, h.Holds) {
+		if h.Holds.Hi == 0 {
+			if f.holds(r, h.Place).Lo != h.Holds.Lo {
+				return false
+			}
+		} else if !f.same(r, h.Place, h.Holds) {
 			return false
 		}
 	}

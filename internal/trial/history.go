@@ -294,7 +294,7 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 	case event.CAS:
 		return r.compareAndSet(at, o)
 	case event.Range:
-		r.scanRange(at, o)
+		return r.scanRange(at, o)
 	case event.Read:
 		return r.read(at, o)
 	default:
@@ -372,7 +372,8 @@ func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
 	return true
 }
 
-func (r *reading) scanRange(at int32, o *event.RecordOp) {
+// scanRange takes a range; false where a row's version says more than its value: see untold.
+func (r *reading) scanRange(at int32, o *event.RecordOp) bool {
 	for c := range r.h.cells {
 		x := &r.h.cells[c]
 		if x.kind != register {
@@ -380,11 +381,17 @@ func (r *reading) scanRange(at int32, o *event.RecordOp) {
 		}
 		i := slices.IndexFunc(o.Rows, func(row event.RecordRow) bool { return row.Key == x.name })
 		if i >= 0 {
-			r.see(observation{op: at, cell: int32(c), value: r.h.value(int32(c), o.Rows[i].Value)})
+			row := &o.Rows[i]
+			s := observation{op: at, cell: int32(c), value: r.h.value(int32(c), row.Value), told: x.told[row.Version]}
+			if s.told == 0 && row.Version != "" && !r.h.untold(s.cell, s.value, row.Version) {
+				return false
+			}
+			r.see(s)
 		} else if covers(o, x.name) {
 			r.see(observation{op: at, cell: int32(c)})
 		}
 	}
+	return true
 }
 
 // covers says whether a range that did not show the key would have, had it been there.

@@ -40,6 +40,11 @@ func plainly(w *finding.Witness) *finding.Witness {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
+			for _, r := range o.Rows {
+				if told[named{r.Key, r.Version}] = true; r.Version != "" {
+					byVersion[r.Key] = true
+				}
+			}
 		}
 	}
 	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
@@ -221,8 +226,11 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 // about and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
-		if !e.byVersion[r.Key] { // rows have no versions
+		switch {
+		case !e.byVersion[r.Key]:
 			read(r.Key, r.Value, true)
+		case r.Version != "":
+			read(r.Key, r.Version, true)
 		}
 	}
 	for _, k := range e.keys {

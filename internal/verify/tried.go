@@ -115,6 +115,7 @@ type view struct {
 	op    int
 	cell  string
 	value string   // "" is nothing
+	told  string   // the version that the operation tells
 	other bool     // any but the value
 	list  []string // with isList
 	own   []string // with isList, behind list: what the transaction had appended itself
@@ -249,7 +250,7 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 				}
 				r := slices.IndexFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k.key })
 				if r >= 0 {
-					see(view{op: at, cell: k.name, value: o.Rows[r].Value})
+					see(view{op: at, cell: k.name, value: o.Rows[r].Value, told: o.Rows[r].Version})
 				} else if covers(o, k.key) {
 					see(view{op: at, cell: k.name})
 				}
@@ -314,7 +315,7 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, silent bo
 			see(view{op: at, cell: c, isList: true, list: o.Elems[:n], own: own[c].appends})
 		}
 	default:
-		see(view{op: at, cell: c, value: o.Value}) // "" where nothing was found
+		see(view{op: at, cell: c, value: o.Value, told: o.Version}) // "" where nothing was found
 	}
 }
 
@@ -325,6 +326,9 @@ func (x *tried) saysNothing(i int, v view) bool {
 	}
 	if v.value == "" { // nothing, a list or a sum
 		return false
+	}
+	if x.toldOtherwise(v) {
+		return true
 	}
 	for j := range x.effects {
 		if j != i && wroteTo(&x.w.Txns[j], v.cell, v.value) {

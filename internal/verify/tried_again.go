@@ -90,3 +90,12 @@ func times(list []string, e string) (n int) {
 	}
 	return n
 }
+
+// toldOtherwise says whether somebody here wrote the value that the view shows as another version.
+func (x *tried) toldOtherwise(v view) bool {
+	return slices.ContainsFunc(x.w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+			return o.Writes() && cellName(o.Key, "") == v.cell && o.Value == v.value && o.Version != "" && o.Version != v.told
+		})
+	})
+}

@@ -125,6 +125,12 @@ txn T2: read x 1, append l 2`, "read-committed", "read-uncommitted"},
 		{"an append that was read before it was made", "txn T1: read l [1], append l 1", "read-committed", "read-uncommitted"},
 		{"an append behind a read", "txn T1: append l 1\ntxn T2: read l [1], append l 2", "", "read-uncommitted"},
 		{"a set beside another one", "txn T1 session=s seq=1: add t 2, add s 1\ntxn T2 session=s seq=2: read s {1}", "", "strong-session-serializable"},
+		{"a part of a range that tells versions", "txn T1: insert x1 1 @7, insert x2 2 @8\ntxn T2: range x..y [x1=1@7]", "monotonic-atomic-view", "read-committed"},
+		{"a value of which another version was written", "txn T1: insert x1 1 @7, insert x2 2 @8\ntxn T2: range x..y [x1=1@9]", "", "serializable"},
+		{"a value without its version", "txn T1: insert x1 1 @7, insert x2 2 @8\ntxn T2: range x..y [x1=1]", "", "serializable"},
+		{"a version of a plain write", "txn T1: insert x1 1, insert x2 2\ntxn T2: range x..y [x1=1@9]", "monotonic-atomic-view", "read-committed"},
+		{"a read of another version", "txn T1: insert x 1 @7, insert y 2\ntxn T2: read x 1 @9, read y nil", "", "serializable"},
+		{"a read of a version that was written, beside other values and keys", "txn T1: insert x 1 @7, insert x 2 @8, insert x 1 @7, insert z 1 @9, insert y 2\ntxn T2: read x 1 @7, read y nil\ntxn T3: read x 1 @9", "monotonic-atomic-view", "read-committed"},
 		{"of unknown outcome, and seen", "txn T1 status=unknown: insert x 1, insert y 1\ntxn T2: read x 1, read y nil", "monotonic-atomic-view", "read-committed"},
 	} {
 		t.Run(x.what, func(t *testing.T) {

@@ -27,12 +27,16 @@ func Verify(w *finding.Witness) error {
 			return err
 		}
 	}
+	raw := w
 	w = plainly(w)
 	if len(w.Choices) > 0 {
 		return checkChoices(w)
 	}
 	if len(w.Edges) == 0 {
-		return checkAlone(w)
+		if err := checkAlone(w); err != nil {
+			return err
+		}
+		return checkColumns(raw, w)
 	}
 	switch w.Anomaly {
 	case 0:

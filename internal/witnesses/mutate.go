@@ -124,6 +124,10 @@ func (c *changes) op(i, j int) {
 		for r := range o.Rows {
 			with(func(o *workload.Op) { o.Rows = slices.Delete(o.Rows, r, r+1) })
 			with(func(o *workload.Op) { o.Rows[r].Value = fresh })
+			if o.Rows[r].Version != 0 {
+				with(func(o *workload.Op) { o.Rows[r].Version = 0 })
+				with(func(o *workload.Op) { o.Rows[r].Version = fresh })
+			}
 		}
 		with(func(o *workload.Op) { o.Limit = int64(max(1, len(o.Rows))) })
 		with(func(o *workload.Op) { o.From = "zz" })

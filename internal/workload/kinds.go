@@ -52,8 +52,9 @@ func (m Maybe) json() string {
 
 // Row is one row of a range's result.
 type Row struct {
-	Key   string
-	Value int64
+	Key     string
+	Value   int64
+	Version int64 // 0: none
 }
 
 // The text forms of these operations:
@@ -62,9 +63,10 @@ type Row struct {
 //	inc c 5, count c 7, count c nil
 //	cas x 1 2, cas x nil 2, cas x 1 2 failed, cas x 1 2 saw 3
 //	insert x 1, delete x
-//	range a..c [a=1,b=2], range a.. [a=1] limit=1, range .. [] desc
+//	range a..c [a=1,b=2], range a.. [a=1@3] limit=1, range .. [] desc
 //
-// "@3" and "@2-3" behind an operation are its version, and the one before it.
+// "@3" and "@2-3" behind an operation are its version, and the one before it. A row has "@3" behind
+// its value.
 
 // otherText is the text form of o, "" if it is not of these kinds.
 func (o *Op) otherText() string {
@@ -87,7 +89,9 @@ func (o *Op) otherText() string {
 	case event.Range:
 		rows := make([]string, len(o.Rows))
 		for i, r := range o.Rows {
-			rows[i] = fmt.Sprintf("%s=%d", r.Key, r.Value)
+			if rows[i] = fmt.Sprintf("%s=%d", r.Key, r.Value); r.Version != 0 {
+				rows[i] += fmt.Sprintf("@%d", r.Version)
+			}
 		}
 		text := fmt.Sprintf("range %s..%s [%s]", o.From, o.To, strings.Join(rows, ","))
 		if o.Limit > 0 {
@@ -178,11 +182,17 @@ func parseRange(words []string) (Op, error) {
 			continue
 		}
 		key, value, _ := strings.Cut(r, "=")
-		v, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return o, fmt.Errorf("row %q is not of the form KEY=INTEGER", r)
+		value, version, told := strings.Cut(value, "@")
+		row := Row{Key: key}
+		var err, err2 error
+		row.Value, err = strconv.ParseInt(value, 10, 64)
+		if told {
+			row.Version, err2 = strconv.ParseInt(version, 10, 64)
 		}
-		o.Rows = append(o.Rows, Row{key, v})
+		if err != nil || err2 != nil {
+			return o, fmt.Errorf("row %q is not of the form KEY=INTEGER or KEY=INTEGER@VERSION", r)
+		}
+		o.Rows = append(o.Rows, row)
 	}
 	for _, w := range words[3:] {
 		limit, found := strings.CutPrefix(w, "limit=")
@@ -277,7 +287,11 @@ func appendRange(dst []byte, o *Op) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = fmt.Appendf(dst, `{"key":%q,"value":%d}`, r.Key, r.Value)
+		dst = fmt.Appendf(dst, `{"key":%q,"value":%d`, r.Key, r.Value)
+		if r.Version != 0 {
+			dst = fmt.Appendf(dst, `,"version":%d`, r.Version)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }
@@ -290,6 +304,15 @@ func appendVersion(dst []byte, o *Op) []byte {
 		dst = fmt.Appendf(dst, `,"prev_version":%d`, o.PrevVersion)
 	}
 	return dst
+}
+
+// PlainRows are the rows without versions.
+func (o *Other) PlainRows() []Row {
+	rows := slices.Clone(o.Rows)
+	for i := range rows {
+		rows[i].Version = 0
+	}
+	return rows
 }
 
 func (o *Other) clone() Other {
