@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Lasting is a stretch of time for people, in one form everywhere: 825 ms, 4.6 s, 3 min 5 s, 2 h 30 min, 3 d 4 h. Below a
-// minute it has three digits that count.
+// Lasting is a stretch of time for people, in one form everywhere: 825 ms, 3 min 5 s, 3 d 4 h. Below a minute
+// it has three digits that count.
 func Lasting(d time.Duration) string {
 	if d < 0 {
 		return "−" + Lasting(-max(d, -math.MaxInt64))

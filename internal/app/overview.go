@@ -299,8 +299,7 @@ func (i *input) told() (all []string) {
 	return all
 }
 
-// hasLost says which records an input has lost since the start. They may have been of any source, which all say so: here
-// stands whose input it was.
+// hasLost says which records an input has lost since the start. Each source counts them, as they may have been of any.
 func (i *input) hasLost() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 )
 
 // readAgain adds the records that had left the tape when a finding was made, and that are lines of files which are still
-// there. What stands at the position of a record is it, where it has the same id: a file may have been replaced.
+// there. A line counts if it has the id of the record: the file may have been replaced.
 func readAgain(f *finding.Finding) {
 	if f.Hidden || f.NoEvidence {
 		return

@@ -99,8 +99,8 @@ func WhereOf(f *finding.Finding) string {
 	return f.Source + ", epoch " + f.Epoch
 }
 
-// FormOf is the title of its group, where its own title says another thing; "" otherwise. A long fork is no form of a
-// long fork over ranges.
+// FormOf is the title of its group, where its own title says another thing; "" otherwise. A long fork over ranges is
+// one of the long forks.
 func (c *Card) FormOf() string {
 	if common := isolation.TitleOf(c.Anomaly); !strings.HasPrefix(common, c.Title) && c.Title != c.Anomaly {
 		return common

@@ -181,7 +181,7 @@ func (t *timeline) writeTicks(h float64) {
 	bottom := h - margin - float64(axisLines-2+len(t.marks))*lineHeight
 	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
 	step := round(length / max(int64(t.width)/tickEvery, 2))
-	if step > length { // one tick is no axis
+	if step > length { // one tick alone says nothing
 		step = round(length / 3)
 	}
 	unit, scale := "ms", int64(1)

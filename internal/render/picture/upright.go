@@ -2,8 +2,8 @@ package picture
 
 import "slices"
 
-// upright puts the boxes in the order of their arrows, so that these run down the page: a write stands above the read that
-// saw it. Boxes of a cycle stay as they are, and so do those of a picture that leaves some out.
+// upright puts the boxes in the order of their arrows, so that these run down the page. A write stands above the read that
+// saw it. Boxes of a cycle stay as they are, and so do the boxes of a picture that leaves some out.
 func (d *drawing) upright() {
 	if n := len(d.nodes); n == 0 || d.nodes[n-1].id == "" {
 		return
