@@ -105,7 +105,7 @@ bench-sources:
 # How long a unit of a group takes to come to another member, with so many transactions in its window, and how large its state is.
 # Then what an idle unit of so many costs.
 # Throughput and latency of a group beside one monitor: the broker holds GROUP_RATE transactions.
-GROUP_SIZES ?= 2000,100000,1000000
+GROUP_SIZES ?= 8000,64000,320000,1000000
 GROUP_UNITS ?= 50
 # Then ten members over 1,000 sources, at 1,000 transactions a second for GROUP_TEN; one of them is killed.
 GROUP_RATE ?= 600000

@@ -21,12 +21,12 @@ import (
 type sizes struct {
 	tail   int    // of the log's end in the record; more becomes an object
 	log    int    // of the log that is not written yet: beyond it a new copy takes its place
-	base   uint64 // of the log behind a copy, before a new one is made; at least a quarter of the copy
+	base   uint64 // of the log behind a copy, before a new one is made; at least half of the copy
 	pieces int    // of the log behind a copy
 	write  int    // that nobody waits for are written then
 }
 
-var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 24 << 20, pieces: 1000, write: 1 << 20}
+var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20}
 
 const (
 	writeAge   = time.Minute // what nobody waits for is written then
@@ -471,7 +471,7 @@ func (k *Keeper) wantsBase(last bool) bool {
 	k.mu.Unlock()
 	least := k.sizes.base
 	if k.record.Base != nil {
-		least = max(least, uint64(k.record.Base.Bytes)/4)
+		least = max(least, uint64(k.record.Base.Bytes)/2)
 	}
 	switch {
 	case lacks:

@@ -194,15 +194,15 @@ func TestWantsCopy(t *testing.T) {
 		fresh     bool
 		want, ask bool
 	}{
-		{copied: 0, log: 24 * mib, fresh: true},
-		{copied: 0, log: 25 * mib, fresh: true, want: true, ask: true},
-		{copied: 0, log: 25 * mib, ask: true}, // not before the snapshot
-		{copied: 0, log: 49 * mib, want: true, ask: true},
-		{copied: 0, log: 49 * mib, fresh: true, last: true},
-		{copied: 60 * mib, log: 24 * mib, fresh: true},
-		{copied: 60 * mib, log: 25 * mib, fresh: true, want: true, ask: true},
-		{copied: 800 * mib, log: 199 * mib, fresh: true},
-		{copied: 800 * mib, log: 201 * mib, fresh: true, want: true, ask: true},
+		{copied: 0, log: 64 * mib, fresh: true},
+		{copied: 0, log: 65 * mib, fresh: true, want: true, ask: true},
+		{copied: 0, log: 65 * mib, ask: true}, // not before the snapshot
+		{copied: 0, log: 129 * mib, want: true, ask: true},
+		{copied: 0, log: 129 * mib, fresh: true, last: true},
+		{copied: 100 * mib, log: 64 * mib, fresh: true},
+		{copied: 100 * mib, log: 65 * mib, fresh: true, want: true, ask: true},
+		{copied: 800 * mib, log: 399 * mib, fresh: true},
+		{copied: 800 * mib, log: 401 * mib, fresh: true, want: true, ask: true},
 	} {
 		asked := false
 		k, err := New(Options{Fresh: func() bool { asked = true; return c.fresh }})
