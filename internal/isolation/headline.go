@@ -50,7 +50,8 @@ func (n Name) cycleSentence(w *witness, edges []shownEdge) string {
 
 // missedSentence is a cycle with one anti-dependency: what a reader missed.
 func missedSentence(w *witness, rw *finding.Dependency) string {
-	back, two := last(w, rw), len(w.Edges) == 2
+	back := last(w, rw)
+	two := back.From == rw.To && back.To == rw.From // the others are premises
 	switch {
 	case two && back.Label&finding.Realtime != 0:
 		return fmt.Sprintf("%s read old data: it missed %s, which had ended %s before it began.", w.short(rw.From), change(w, rw), finding.Lasting(time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End)))

@@ -16,6 +16,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
@@ -179,5 +180,27 @@ func TestRecordsOfFiles(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+// A read that missed what had ended before it is called old, also where another order in time is a premise of the proof.
+func TestOldReadIsCalledOld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	text := `{"txn":"T1","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"T2","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}
+{"txn":"T3","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	watch := config.DefaultWatch(config.WholeContract())
+	watch.Levels = []isolation.Level{{Base: isolation.Serializable, Family: isolation.Strong}}
+	w := whole.Whole{Watch: watch}
+	r, err := w.CheckFile(path)
+	if err != nil || len(r.Findings) == 0 {
+		t.Fatal(r, err)
+	}
+	if got, want := r.Findings[0].Headline, "T3 read old data: it missed x = 2 of T2, which had ended 100 ns before it began."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
