@@ -222,7 +222,7 @@ func endedIn(t *testing.T, env map[string]string, args ...string) (code int, sai
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var stderr bytes.Buffer
+	var stderr lockedBuffer // a client of NATS also logs when it was closed
 	code = run(ctx, args, terminal{
 		stdin: strings.NewReader(aRecord), stdout: new(bytes.Buffer), stderr: &stderr,
 		lookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }, environ: func() []string { return nil },

@@ -25,7 +25,7 @@ func TestWorkloadToStream(t *testing.T) {
 	defer server.Close()
 	database := "sqlite:///" + filepath.Join(t.TempDir(), "x.db")
 	workload := func(to string) (code int, told string) {
-		var stderr bytes.Buffer
+		var stderr lockedBuffer
 		code = run(t.Context(), []string{"workload", database, "--to", to, "--duration", "2s", "--fault", "true", "--fault-every", "1s", "--fault-for", "100ms"},
 			terminal{stdout: &bytes.Buffer{}, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }})
 		return code, stderr.String()
