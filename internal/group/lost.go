@@ -35,8 +35,11 @@ func (m *Member) contradicts(u *unit, record *unitText) bool {
 
 // same says whether the record says what is known.
 func (m *Member) same(u *unit, v *Value) bool {
+	if u.version != v.Version {
+		return false
+	}
 	record, err := readUnit(v.Data)
-	return err != nil || u.version == v.Version && record.term == u.term && !m.contradicts(u, &record) && (u.owner < 0) == (len(record.owner) == 0)
+	return err != nil || record.term == u.term && !m.contradicts(u, &record) && (u.owner < 0) == (len(record.owner) == 0)
 }
 
 func (m *Member) suspects(s suspect) {

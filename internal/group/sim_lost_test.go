@@ -18,7 +18,7 @@ var losses = []struct {
 	{"units", []string{unitPrefix}, false, false},
 	{"units, and a member begins", []string{unitPrefix}, false, true},
 	{"members", []string{memberPrefix}, false, false},
-	{"members and units", []string{memberPrefix, unitPrefix}, true, true},
+	{"members and units", []string{memberPrefix, unitPrefix}, false, true},
 	{"states", []string{statePrefix}, false, true},
 	{"units and states", []string{unitPrefix, statePrefix}, false, true},
 }
