@@ -57,10 +57,10 @@ type Group struct {
 
 	mu      sync.Mutex
 	owned   map[string]*unit
-	moves   map[string]int64 // by reason
+	moves   map[string]int64           // by reason
 	places  map[string]json.RawMessage // see remember
-	split   int              // sources that are met in two units of the group
-	units   []string         // by now
+	split   int                        // sources that are met in two units of the group
+	units   []string                   // by now
 	watched unwatched
 
 	// Of followUnits.
