@@ -43,7 +43,7 @@ type GroupUnit struct {
 	Unit  string `json:"unit"`
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
-	State string `json:"state"` // owned, moving, free
+	State string `json:"state"` // owned, unwatched, moving, free
 	// The owner tells Sources, Lag and StateAge once in a lease. They are nil if it has told nothing yet, or if there is no owner.
 	Sources  *int     `json:"sources"`
 	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
@@ -54,9 +54,11 @@ type GroupUnit struct {
 
 // Standings of units.
 const (
-	UnitOwned  = "owned"
-	UnitMoving = "moving" // its owner does not renew its lease, or has released it
-	UnitFree   = "free"   // it has had no owner for longer than a lease
+	UnitOwned = "owned"
+	// UnitUnwatched: its owner lives, and has not begun to watch it within two leases.
+	UnitUnwatched = "unwatched"
+	UnitMoving    = "moving" // its owner does not renew its lease, or has released it
+	UnitFree      = "free"   // it has had no owner for longer than a lease
 )
 
 // OpenGroup opens the store of a group for reading. Without a name it is the only group there.
@@ -200,6 +202,9 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 			owned[owner]++
 			if x, ok := told[owner].Units[u.Unit]; ok && x.Term == term {
 				u.Sources, u.Lag, u.StateAge = &x.Sources, &x.Lag, &x.StateAge
+				if x.Unwatched {
+					u.State = UnitUnwatched
+				}
 			}
 		} else {
 			l.settled = false

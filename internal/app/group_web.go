@@ -100,6 +100,9 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 			owned[x.Owner]++
 			if t, ok := told[x.Owner].Units[x.Unit]; ok && t.Term == x.Term {
 				u.Sources, u.Lag, u.StateAge = &t.Sources, &t.Lag, &t.StateAge
+				if t.Unwatched {
+					u.State = UnitUnwatched
+				}
 			}
 		}
 		v.Units = append(v.Units, u)
