@@ -44,8 +44,13 @@ func deleteBuckets(t *testing.T, r *groupRun) {
 func removeFolder(t *testing.T, r *groupRun) {
 	t.Helper()
 	u, err := url.Parse(r.state.url(nil))
-	if err == nil {
-		err = os.RemoveAll(u.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 { // members write there meanwhile
+		if err = os.RemoveAll(u.Path); err == nil {
+			break
+		}
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,14 @@
 package keep
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
+
+	isostore "github.com/isowatch/isowatch/store"
+
+	"github.com/isowatch/isowatch/internal/group/store"
 )
 
 // Names are the objects that the state in the store names.
@@ -44,4 +49,22 @@ func (k *Keeper) Place() json.RawMessage {
 		return k.places[0].text
 	}
 	return k.record.Place
+}
+
+// ReadSome is Read of what the store still has of a state: a part that cannot be read is left out.
+func ReadSome(ctx context.Context, o store.Objects, data []byte, fn func(isostore.Entry) error) {
+	whole, err := readRecord(data)
+	if err != nil {
+		return
+	}
+	parts := []record{{Base: whole.Base}}
+	for _, p := range whole.Pieces {
+		parts = append(parts, record{Pieces: []piece{p}})
+	}
+	for _, part := range append(parts, record{tail: whole.tail}) {
+		part.Format = formatVersion
+		if text, err := part.append(nil); err == nil {
+			_ = Read(ctx, o, text, fn) // a part that is cut off ends early
+		}
+	}
 }
