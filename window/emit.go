@@ -76,7 +76,7 @@ func (o *core) advise(f *finding.Finding) {
 		f.Causes = []string{"The store of the group has lost the state of the unit: somebody has removed its records or objects, or they are damaged."}
 		f.Next = []string{
 			"Look who removes something in the store of the group: a retention, a purge, a script that cleans up.",
-			"The records of the range may all be there. What the monitor knew of them is gone, so a replay of them checks them again: monitor replay.",
+			"The records of the range may all be there. The monitor has forgotten them. To check them again: monitor replay.",
 		}
 	}
 	for i := range f.Next {

@@ -32,7 +32,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
 			"finding's transactions. \"monitor check --contract start=existing\" finds the anomaly again in this history.\n\n" +
 			"With --group-state it prints the findings of a group. Exit code 2: the state of some unit cannot be read as a whole.\n" +
-			"What can be read of it is printed, and the unit is named.",
+			"The unit is named, and its other findings are printed.",
 		Example: "  monitor findings --data ./isowatch-data --since 1h\n" +
 			"  monitor findings --data ./isowatch-data --id ID --output history > history.jsonl",
 		Args: arguments(0, 0),

@@ -11,8 +11,8 @@ import (
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
 )
 
-// The store of a group may lose what it had: somebody deletes a bucket, removes a folder, or purges records or objects. Members say
-// so once, write again what they know, and units begin anew where their state is gone.
+// The store of a group may lose what it had: somebody deletes a bucket, removes a folder, or purges records or objects. Members log
+// that once, and write what they know. A unit begins without its state where that is gone.
 
 // tellLost says what the store has lost, by an event that shows it.
 func (g *Group) tellLost(e group.Event) {
@@ -20,7 +20,7 @@ func (g *Group) tellLost(e group.Event) {
 	case e.Kind == group.Rewritten:
 		g.log.Error("the group's store has lost the record of a unit: it is written again, and the unit goes on under this term. Look who removes records there", "unit", e.Unit, "term", e.Term)
 	case e.Kind == group.Ended && e.Missing:
-		g.log.Error("the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself, and begins units anew whose state is gone. Look who removes records there",
+		g.log.Error("the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself. Units whose state is gone begin without it. Look who removes records there",
 			"state", g.config.Group.State)
 		g.all.Go(g.noteAgain)
 	}
@@ -64,14 +64,14 @@ func (g *Group) remembered(unit string) json.RawMessage {
 	return g.places[unit]
 }
 
-// lookAtStates is how often a member looks whether the store still has the states of its units; rereadAfter, after how long it looks
-// again before it believes that something is gone: a read may be old.
+// lookAtStates is how often a member looks whether the store still has the states of its units. A read may be old. So after rereadAfter
+// it looks again before it believes that something is gone.
 const (
 	lookAtStates = 30 * time.Second
 	rereadAfter  = 3 * time.Second
 )
 
-// followStates has the state of a unit written anew if the store has lost a part of it.
+// followStates has the state of a unit written again if the store has lost a part of it.
 func (g *Group) followStates(ctx context.Context, every, again time.Duration) {
 	wait := func(d time.Duration) bool {
 		select {

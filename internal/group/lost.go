@@ -10,7 +10,7 @@ import (
 // contradicts the memory is replaced by a compare-and-set on the version that was read. Either fails if the read was old. Terms
 // grow over the loss, as far as some member remembers them.
 
-// suspect is a record of a unit that says less than was known of the unit: the read was old, or the store has lost what it had.
+// suspect is a record of a unit that does not go on from what was known. The read was old, or the store has lost records.
 type suspect struct {
 	index   int32
 	version Version

@@ -5,7 +5,7 @@
 // of several writers wins. A writer that is far behind may link a number that was removed. It sees that there
 // are greater ones, and then its own link counts for nothing, since nobody reads it. A file without content
 // stands for a key that was deleted, so that no number is used twice. If the folder is removed and made again, numbers
-// begin above those of before: a member that remembers one wins nothing by it.
+// begin above all numbers of before: a member that remembers one wins nothing by it.
 package file
 
 import (
