@@ -16,6 +16,9 @@ type Gap struct {
 	Reason    string
 }
 
+// StateLost begins the reason of a gap that stands for a lost state, not for lost records.
+const StateLost = "the state of the unit is lost"
+
 // Lost is the input that was lost before it was read, beside what the sessions' own
 // numbers show.
 type Lost struct {
