@@ -67,10 +67,10 @@ func tellGroup(t *terminal, v *app.GroupView, output string) error {
 	var out []byte
 	for _, m := range v.Members {
 		if m.OtherSettings && output != "text" {
-			t.say("monitor: the member %s watches with other levels, windows or inputs than the others: it takes no unit", printable(m.Member))
+			t.say("monitor: the member %s takes no unit: it watches with other settings than the others%s", printable(m.Member), inWhat(&m))
 		}
 		if m.OtherSettings && output == "text" {
-			out = fmt.Appendf(out, "member %s  takes no unit: it watches with other levels, windows or inputs than the others\n", printable(m.Member))
+			out = fmt.Appendf(out, "member %s  takes no unit: it watches with other settings than the others%s\n", printable(m.Member), inWhat(&m))
 		} else if output == "text" {
 			out = fmt.Appendf(out, "member %s  %s\n", printable(m.Member), finding.Counted(int64(m.Units), "unit", "units"))
 		}
@@ -97,6 +97,14 @@ func tellGroup(t *terminal, v *app.GroupView, output string) error {
 		t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
 	}
 	return nil
+}
+
+// inWhat says in which settings a member differs.
+func inWhat(m *app.GroupMember) string {
+	if m.Differs == "" {
+		return ""
+	}
+	return " (" + printable(m.Differs) + ")"
 }
 
 // unitLine is a line of text about a unit.

@@ -36,6 +36,8 @@ type GroupMember struct {
 	Units  int    `json:"units"`
 	// OtherSettings says that it takes no unit: other members watch with other levels, windows or inputs.
 	OtherSettings bool `json:"other_settings,omitempty"`
+	// Differs says in which settings.
+	Differs string `json:"differs,omitempty"`
 }
 
 // GroupUnit is how a unit of a group stands.
@@ -184,7 +186,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 		}
 		told[x.Life] = x
 		if l.changes(v); x.Odd && l.renewed[v.Key] {
-			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true})
+			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true, Differs: x.Differs})
 		}
 		l.settled = l.settled && (!x.Odd || l.renewed[v.Key])
 	}
