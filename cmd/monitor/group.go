@@ -20,7 +20,8 @@ func groupCommand(t *terminal) *cobra.Command {
 		Use:   "group",
 		Short: "Show which member of a group watches which unit",
 		Long: "Group lists the units of a group of monitors, with their owners. A unit is a NATS stream, a subject of a stream, or a\n" +
-			"Kafka topic. The command takes at most as long as a lease.\n\n" +
+			"Kafka topic. The command looks for as long as a lease, unless all members answer sooner. For a server of the store it\n" +
+			"waits 5 s.\n\n" +
 			"Exit codes: 0 each unit has an owner, 2 one has none for longer than a lease, 254 the store cannot be read.\n" +
 			"Without any unit the code is 2 too.",
 		Args: arguments(0, 0),

@@ -68,7 +68,11 @@ func TestGroupPages(t *testing.T) {
 	}
 
 	r.members[1].signal(t, syscall.SIGSTOP)
+	time.Sleep(200 * time.Millisecond) // until each thread stands still
 	answer, err := http.Get(a + "/api/v1/findings")
+	r.await(t, "a to say whose unit it takes", func() bool {
+		return r.members[0].logged(`msg="b's lease is over: this member takes the unit" unit=`) > 0
+	})
 	r.members[1].signal(t, syscall.SIGCONT)
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +81,7 @@ func TestGroupPages(t *testing.T) {
 	if got := answer.Header.Get("X-Not-Asked"); got != "b" {
 		t.Errorf("%q could not be asked, want b", got)
 	}
+	r.await(t, "b to say what happened", func() bool { return r.members[1].logged("stood still for") > 0 })
 }
 
 // checkLinks follows the links in posts, and that of a rule, on a member that may have the unit or not.

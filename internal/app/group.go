@@ -6,25 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
-	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/drive"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
-	"github.com/isowatch/isowatch/internal/group/store/file"
-	groupnats "github.com/isowatch/isowatch/internal/group/store/nats"
-	"github.com/isowatch/isowatch/internal/group/store/s3"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -92,55 +83,6 @@ func NewGroup(o Options) (*Group, error) {
 	}
 	g.dir = filepath.Join(o.Config.Data, unitsFolder)
 	return g, nil
-}
-
-// openGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
-// too. create: a bucket of NATS is made if it is not there.
-func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, create bool, log *slog.Logger) (groupstore.Store, error) {
-	u, err := url.Parse(state)
-	if err != nil {
-		return nil, err
-	}
-	switch u.Scheme {
-	case "file":
-		return file.Open(u)
-	case "s3":
-		return s3.Open(ctx, u, os.LookupEnv)
-	}
-	place, err := groupnats.PlaceOf(u)
-	if err != nil {
-		return nil, err
-	}
-	o := brokernats.Options{}
-	for _, in := range inputs {
-		if in.NATS == nil {
-			continue
-		}
-		for _, other := range in.NATS.URLs {
-			if slices.Contains(place.Hosts, strings.TrimPrefix(other, "nats://")) {
-				o = natsBroker(in.NATS)
-			}
-		}
-	}
-	o.URLs, o.Name, o.Logger = place.Servers, "isowatch-group", log
-	conn, err := brokernats.Connect(o)
-	if err != nil {
-		return nil, err
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	if !create {
-		place.Replicas = 0
-	}
-	s, err := groupnats.Open(ctx, js, place.Bucket, place.Replicas, conn.Close)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return s, nil
 }
 
 // Start joins the group.
@@ -262,9 +204,12 @@ func (g *Group) heed(e group.Event) {
 		u = g.newUnit(e)
 		g.owned[e.Unit] = u
 		g.moves["gained"]++
+		if e.From != "" {
+			u.log.Warn(leaseIsOver(e.From, g.id) + ": this member takes the unit")
+		}
 		g.all.Go(u.run)
 	case e.Kind == group.Ended:
-		g.log.Warn("the lease is over: this member was paused or cut off, and joins again")
+		g.log.Warn(g.watched.whyEnded(time.Now(), g.config.Group.Lease, g.member.Fault()) + ". This member joins again")
 	case u == nil:
 	case e.Kind == group.Committed:
 		u.wrote()

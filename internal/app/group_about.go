@@ -16,10 +16,10 @@ const aboutPrefix = "about/"
 
 // aboutMember is such a record.
 type aboutMember struct {
-	Member string               `json:"member"`
-	Life   string               `json:"life,omitempty"`
-	Pages  string               `json:"pages,omitempty"` // where other members reach them; "": nowhere
-	Odd    bool                 `json:"odd,omitempty"`   // it takes no unit, since others watch with other settings
+	Member string `json:"member"`
+	Life   string `json:"life,omitempty"`
+	Pages  string `json:"pages,omitempty"` // where other members reach them; "": nowhere
+	Odd    bool   `json:"odd,omitempty"`   // it takes no unit, since others watch with other settings
 	// Differs says in which settings, if it is odd.
 	Differs  string               `json:"differs,omitempty"`
 	Settings map[string]string    `json:"settings,omitempty"` // what all members have to have in common

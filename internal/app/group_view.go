@@ -98,6 +98,21 @@ func onlyGroup(ctx context.Context, s groupstore.Store) (string, error) {
 	return "", fmt.Errorf("%w: group state: the groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
 }
 
+// noSuchGroup is the error of a group without units, which names those that the store has; nil: it has this one.
+func noSuchGroup(ctx context.Context, s groupstore.Store) error {
+	if _, err := s.Get(ctx, settingsKey); !errors.Is(err, group.ErrNotFound) {
+		return nil // it has members, and no units yet
+	}
+	all, err := groupstore.Others(ctx, s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	case len(all) == 0:
+		return fmt.Errorf("%w: group state: no group has used this store: name another one with --group-state", ErrConfig)
+	}
+	return fmt.Errorf("%w: group state: nobody has joined the group of this name. The groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
+}
+
 // look holds what a reader of a group has seen.
 type look struct {
 	versions map[string]group.Version
@@ -225,6 +240,9 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 	})
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	if len(units) == 0 {
+		return noSuchGroup(ctx, s)
 	}
 	seen := map[string]bool{}
 	for _, v := range units {

@@ -45,8 +45,8 @@ var groupName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,50}$`)
 func (s *Service) validateGroup(f *faults) {
 	g := &s.Group
 	if g.Name == "" {
-		if g.State != "" || g.Member != "" {
-			f.add("group", "group: it has no name: give it one with --group NAME")
+		if g.State != "" || g.Member != "" || g.Address != "" || g.Lease != DefaultLease {
+			f.add("group", "group: it has no name: give it one with --group NAME, or leave out the other settings of a group")
 		}
 		return
 	}

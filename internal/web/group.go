@@ -96,7 +96,9 @@ func ForGroup(o GroupOptions) http.Handler {
 	for _, path := range []string{"findings", "list"} {
 		mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) { s.unitsPage(w, r, &o, path) })
 	}
-	mux.HandleFunc("GET /findings/{id}", func(w http.ResponseWriter, r *http.Request) { s.unitsPage(w, r, &o, "findings/"+url.PathEscape(r.PathValue("id"))) })
+	mux.HandleFunc("GET /findings/{id}", func(w http.ResponseWriter, r *http.Request) {
+		s.unitsPage(w, r, &o, "findings/"+url.PathEscape(r.PathValue("id")))
+	})
 	for _, path := range []string{"groups", "status", "findings/{id}"} {
 		mux.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
 			s.failJSON(w, http.StatusNotFound, "a member of a group tells this by unit: /api/v1/group lists them, and the same path below the pages of each answers")

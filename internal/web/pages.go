@@ -59,7 +59,9 @@ func (f frame) withoutSources(overview bool) frame {
 	return f
 }
 
-func (s *site) frame(heading string) frame { return frame{heading, s.Facts(), s.Base, false, 0, s.Group} }
+func (s *site) frame(heading string) frame {
+	return frame{heading, s.Facts(), s.Base, false, 0, s.Group}
+}
 
 type listPage struct {
 	frame

@@ -26,6 +26,7 @@ type Store struct {
 	records jetstream.KeyValue
 	objects jetstream.ObjectStore
 	close   func()
+	copies  int           // of the bucket; 0: not known
 	wait    time.Duration // answerWait, but in tests
 	chunk   int           // the most bytes of a message of an object
 }
@@ -42,6 +43,7 @@ type Place struct {
 	Servers  []string // URLs
 	Hosts    []string // of Servers, in their order
 	Replicas int      // of a bucket that is made
+	Asked    bool     // the URL names Replicas
 }
 
 // mostReplicas is how many a server allows.
@@ -51,7 +53,7 @@ const mostReplicas = 5
 func PlaceOf(u *url.URL) (p Place, err error) {
 	p.Bucket, p.Replicas = strings.TrimPrefix(u.Path, "/"), 1
 	options := u.Query()
-	if options.Has("replicas") {
+	if p.Asked = options.Has("replicas"); p.Asked {
 		p.Replicas, err = strconv.Atoi(options.Get("replicas"))
 		options.Del("replicas")
 	}
@@ -82,6 +84,11 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas i
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", bucket, err)
 	}
+	asking, cancel := context.WithTimeout(ctx, answerWait)
+	if status, err := s.records.Status(asking); err == nil {
+		s.copies = status.Config().Replicas
+	}
+	cancel()
 	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
 		s.objects, err = js.ObjectStore(ctx, bucket+objectsSuffix)
 		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
@@ -94,6 +101,9 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas i
 	}
 	return s, nil
 }
+
+// Replicas is how many copies of the bucket the servers keep; 0: that is not known.
+func (s *Store) Replicas() int { return s.copies }
 
 // untilAnswered asks again when no answer comes.
 func untilAnswered(ctx context.Context, ask func(context.Context) error) error {
