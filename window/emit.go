@@ -59,6 +59,10 @@ func (o *core) advise(f *finding.Finding) {
 		f.Causes, f.Next = nil, nil
 		return
 	}
+	if f.Kind == finding.KindGap && len(f.Causes) > 0 { // it has its own: see Lose
+		f.Meaning = isolation.MeaningOf(f.Anomaly)
+		return
+	}
 	expected := docs.Expected{Setting: o.cfg.Setting, Level: o.cfg.Expect, Allowed: f.Expected}
 	if o.cfg.Asking {
 		expected = docs.Expected{}

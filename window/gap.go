@@ -14,10 +14,25 @@ type Gap struct {
 	Partition string
 	From, To  int64
 	Reason    string
+	// Elsewhere: the records are read elsewhere, as another unit's, and this machine lacks them all the same. It is not stored.
+	Elsewhere bool
 }
 
 // StateLost begins the reason of a gap that stands for a lost state, not for lost records.
 const StateLost = "the state of the unit is lost"
+
+// texts are the headline and the explanation of a finding about g.
+func (g *Gap) texts(source string) (headline, explanation string) {
+	if g.Elsewhere {
+		return fmt.Sprintf("Records of the source %s are read in another unit too: %s.", source, g.Partition), "not all records of the source are seen here: " + g.Reason
+	}
+	return "Records of " + g.Partition + " are lost.", fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason)
+}
+
+const (
+	apartCause = "Records of the source come by several streams, subjects or topics. Records without a source all have the source default, by whichever subject they come."
+	apartNext  = "Let each client name its own source, and send all records of a source to one stream, subject or topic. Then give the group another name: the old one remembers the source."
+)
 
 // Lost is the input that was lost before it was read, beside what the sessions' own
 // numbers show.
@@ -40,15 +55,19 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	if m.clock.tick != 0 { // what is lost by now had ended by now
 		m.reports.lost.Before = m.clock.tick + int64(m.cfg.Contract.ClockDrift) + 1
 	}
+	headline, explanation := g.texts(m.cfg.Source)
 	n := isolation.NameOf(infer.SequenceGap)
 	f := finding.Finding{
 		Source: m.cfg.Source, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{}, Refutes: []string{}, AlsoRefutes: []string{},
-		Explanation:   finding.OneLine(fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason)),
+		Explanation:   finding.OneLine(explanation),
 		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),
 		DetectedAt: m.clock.detectedAt(),
 	}
-	f.Headline = finding.OneLine("Records of " + g.Partition + " are lost.")
+	f.Headline = finding.OneLine(headline)
+	if g.Elsewhere { // what usually loses records has nothing to do with it
+		f.Causes, f.Next = []string{apartCause}, []string{apartNext}
+	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
 	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})

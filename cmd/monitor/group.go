@@ -20,7 +20,8 @@ func groupCommand(t *terminal) *cobra.Command {
 		Use:   "group",
 		Short: "Show which member of a group watches which unit",
 		Long: "Group lists the units of a group of monitors, with their owners. A unit is a NATS stream, a subject of a stream, or a\n" +
-			"Kafka topic. The command takes at most as long as a lease.\n\n" +
+			"Kafka topic. The command looks for as long as a lease, unless all members answer sooner. For a server of the store it\n" +
+			"waits 5 s.\n\n" +
 			"Exit codes: 0 each unit has an owner, 254 the store cannot be read. 2: a unit has none for longer than a lease, or\n" +
 			"its owner does not watch it.\n" +
 			"Without any unit the code is 2 too.",
@@ -68,10 +69,10 @@ func tellGroup(t *terminal, v *app.GroupView, output string) error {
 	var out []byte
 	for _, m := range v.Members {
 		if m.OtherSettings && output != "text" {
-			t.say("monitor: the member %s watches with other levels, windows or inputs than the others: it takes no unit", printable(m.Member))
+			t.say("monitor: the member %s takes no unit: it watches with other settings than the others%s", printable(m.Member), inWhat(&m))
 		}
 		if m.OtherSettings && output == "text" {
-			out = fmt.Appendf(out, "member %s  takes no unit: it watches with other levels, windows or inputs than the others\n", printable(m.Member))
+			out = fmt.Appendf(out, "member %s  takes no unit: it watches with other settings than the others%s\n", printable(m.Member), inWhat(&m))
 		} else if output == "text" {
 			out = fmt.Appendf(out, "member %s  %s\n", printable(m.Member), finding.Counted(int64(m.Units), "unit", "units"))
 		}
@@ -98,6 +99,14 @@ func tellGroup(t *terminal, v *app.GroupView, output string) error {
 		t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
 	}
 	return nil
+}
+
+// inWhat says in which settings a member differs.
+func inWhat(m *app.GroupMember) string {
+	if m.Differs == "" {
+		return ""
+	}
+	return " (" + printable(m.Differs) + ")"
 }
 
 // unitLine is a line of text about a unit.

@@ -53,16 +53,26 @@ func TestGroupPages(t *testing.T) {
 			t.Errorf("the page leads to no pages of %s:\n%s", u.Unit, page)
 		}
 		own := get(t, a+u.Pages+"list")
+		for _, fact := range []string{"<dd>" + u.Unit + "</dd>", "<dd>" + u.Owner + "</dd>", "<dt>group</dt><dd>g</dd>", `<nav><a href="/">group</a>`} {
+			if !strings.Contains(own, fact) {
+				t.Errorf("the list of %s does not tell %s:\n%.1500s", u.Unit, fact, own)
+			}
+		}
 		if !strings.Contains(own, u.Pages+"findings/") || !strings.Contains(own, `href="`+u.Pages+`style.css"`) {
 			t.Errorf("the list of %s, which %s has, leads elsewhere:\n%.1000s", u.Unit, u.Owner, own)
 		}
 	}
+	checkLinks(t, r, a, b)
 	if text := get(t, a+"/units/none/"); !strings.Contains(text, "not found") {
 		t.Errorf("a unit that is none has pages: %s", text)
 	}
 
 	r.members[1].signal(t, syscall.SIGSTOP)
+	time.Sleep(200 * time.Millisecond) // until each thread stands still
 	answer, err := http.Get(a + "/api/v1/findings")
+	r.await(t, "a to say whose unit it takes", func() bool {
+		return r.members[0].logged(`msg="b's lease is over: this member takes the unit" unit=`) > 0
+	})
 	r.members[1].signal(t, syscall.SIGCONT)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +80,52 @@ func TestGroupPages(t *testing.T) {
 	answer.Body.Close()
 	if got := answer.Header.Get("X-Not-Asked"); got != "b" {
 		t.Errorf("%q could not be asked, want b", got)
+	}
+	r.await(t, "b to say what happened", func() bool { return r.members[1].logged("stood still for") > 0 })
+}
+
+// checkLinks follows the links in posts, and that of a rule, on a member that may have the unit or not.
+func checkLinks(t *testing.T, r *groupRun, a, b string) {
+	t.Helper()
+	for _, text := range r.texts() {
+		var f struct {
+			PageURL    string `json:"page_url"`
+			ID, Source string
+		}
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		path := strings.TrimPrefix(strings.TrimPrefix(f.PageURL, a), b)
+		if path == f.PageURL || !strings.HasPrefix(path, "/units/") {
+			t.Fatalf("the post of %s leads to %q", f.ID, f.PageURL)
+		}
+		for _, member := range []string{a, b} {
+			if page := get(t, member+path); !strings.Contains(page, path+".svg") {
+				t.Errorf("%s%s shows no finding %s:\n%.1000s", member, path, f.ID, page)
+			}
+			answer, err := http.Get(member + "/findings?source=" + f.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Request.URL.Path, "/units/") {
+				t.Errorf("/findings?source=%s leads to %s: %s", f.Source, answer.Request.URL, answer.Status)
+			}
+		}
+		break // the others are the same
+	}
+	for _, member := range []string{a, b} {
+		if want := `isowatch_pages_info{url="` + member + `"} 1`; !strings.Contains(get(t, member+"/metrics"), want) || strings.Count(get(t, member+"/metrics"), "\nisowatch_pages_info") != 1 {
+			t.Errorf("the metrics of %s have no %s, or more", member, want)
+		}
+	}
+	answer, err := http.Get(a + "/-/healthy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if got := answer.Header.Get("Isowatch-Member"); got != "a" {
+		t.Errorf("the member %q answers, want a", got)
 	}
 }
 

@@ -56,6 +56,7 @@ func runCommand(t *terminal) *cobra.Command {
 				t.asJSON() // the file can ask for it, even if something in it is wrong
 			}
 			if err != nil {
+				t.warnOfMisspelt(c) // it may be why
 				return err
 			}
 			t.warnOfUnknown(c, &s)

@@ -351,6 +351,16 @@
             'All records of a source belong into one unit. The levels of these sources are unknown. monitor group names them.',
             wait='1m',
           ),
+          alert(
+            'IsowatchGroupHoldsFindings',
+            'max by (job, namespace, pod, instance) (isowatch_group_held_findings) > 0\n'
+            + 'or max by (job, namespace, pod, instance) (1 - isowatch_group_state_up) > 0\n'
+            + 'or max by (job, namespace, pod, instance) (1 - isowatch_group_lease_up) > 0',
+            'critical',
+            'A member of the group holds its findings back',
+            'The store of the group cannot be read or written: it is away, it is slow, or a right is missing. Watching goes on. Nothing of this member is delivered until the store has the state.',
+            wait='2m',
+          ),
           // Many anomalies, in proportion to the load: for who lets IsowatchAnomaly wake nobody. Without
           // transactions there is no rate, and nothing fires.
           alert(

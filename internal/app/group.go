@@ -2,33 +2,21 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
-	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/drive"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
-	"github.com/isowatch/isowatch/internal/group/store/file"
-	groupnats "github.com/isowatch/isowatch/internal/group/store/nats"
-	"github.com/isowatch/isowatch/internal/group/store/s3"
-	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -58,6 +46,7 @@ type Group struct {
 	mu      sync.Mutex
 	owned   map[string]*unit
 	moves   map[string]int64           // by reason
+	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
 	places  map[string]json.RawMessage // see remember
 	split   int                        // sources that are met in two units of the group
 	units   []string                   // by now
@@ -70,6 +59,7 @@ type Group struct {
 	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
 	isUnit map[string]bool // names of units that were asked for; of followSources
 	odd    atomic.Bool     // others watch with other settings
+	differ atomic.Value    // string: in which settings; as other members read it
 	about  aboutKeeper
 	all    sync.WaitGroup
 }
@@ -98,58 +88,9 @@ func NewGroup(o Options) (*Group, error) {
 	return g, nil
 }
 
-// openGroupStore opens the store of a group by its URL. The login of an input that names the same NATS server counts for it
-// too. create: a bucket of NATS is made if it is not there.
-func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInput, create bool, log *slog.Logger) (groupstore.Store, error) {
-	u, err := url.Parse(state)
-	if err != nil {
-		return nil, err
-	}
-	switch u.Scheme {
-	case "file":
-		return file.Open(u)
-	case "s3":
-		return s3.Open(ctx, u, os.LookupEnv)
-	}
-	place, err := groupnats.PlaceOf(u)
-	if err != nil {
-		return nil, err
-	}
-	o := brokernats.Options{}
-	for _, in := range inputs {
-		if in.NATS == nil {
-			continue
-		}
-		for _, other := range in.NATS.URLs {
-			if slices.Contains(place.Hosts, strings.TrimPrefix(other, "nats://")) {
-				o = natsBroker(in.NATS)
-			}
-		}
-	}
-	o.URLs, o.Name, o.Logger = place.Servers, "isowatch-group", log
-	conn, err := brokernats.Connect(o)
-	if err != nil {
-		return nil, err
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	if !create {
-		place.Replicas = 0
-	}
-	s, err := groupnats.Open(ctx, js, place.Bucket, place.Replicas, conn.Close)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 // Start joins the group.
 func (g *Group) Start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{g.listen, g.makeData, g.openStore, g.lookForID, g.servePages, g.agree, g.join} {
+	for _, step := range []func(context.Context) error{g.listen, g.checkAddress, g.makeData, g.openStore, g.lookForID, g.servePages, g.agree, g.join} {
 		if err := step(ctx); err != nil {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
 			defer cancel()
@@ -237,96 +178,6 @@ func (g *Group) leases(ctx context.Context) (map[string]group.Version, error) {
 	return found, nil
 }
 
-// settingsKey is the record that says how the members watch.
-const settingsKey = "settings/all"
-
-// settingsOf is a hash of what decides findings.
-func settingsOf(c *config.Service) (string, error) {
-	units := c.Units()
-	for _, k := range c.Partitioned() {
-		for _, topic := range k.Topics {
-			units = append(units, "partitions of "+topic)
-		}
-	}
-	slices.Sort(units)
-	all := map[string]any{"units": units, "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
-	for _, name := range c.SourceNames() {
-		all["source "+name] = whole.MachineConfig(c.WatchOf(name))
-	}
-	text, err := json.Marshal(all)
-	hash := sha256.Sum256(text)
-	return hex.EncodeToString(hash[:16]), err
-}
-
-// agree waits until the members watch as this one does. While a member with other settings lives, this one takes no unit.
-func (g *Group) agree(ctx context.Context) error {
-	mine, err := settingsOf(&g.config)
-	if err != nil {
-		return err
-	}
-	told := false
-	defer func() { g.odd.Store(false) }()
-	for {
-		v, err := g.store.Get(ctx, settingsKey)
-		switch {
-		case errors.Is(err, group.ErrNotFound):
-			_, err = g.store.Create(ctx, settingsKey, []byte(mine))
-		case err == nil && string(v.Data) == mine:
-			return nil
-		case err == nil:
-			var others bool
-			if others, err = g.othersLive(ctx); err == nil && !others {
-				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
-			}
-		}
-		if err == nil && v.Data != nil {
-			g.odd.Store(true)
-			g.tellAbout(ctx)
-		}
-		if err == nil && !told && v.Data != nil {
-			told = true
-			g.log.Warn("other members watch with other levels, windows or inputs: this one takes no unit while they live")
-		}
-		if err != nil && !errors.Is(err, group.ErrConflict) {
-			g.log.Warn("the group's settings cannot be read", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			g.withdrawAbout()
-			return context.Cause(ctx)
-		case <-time.After(g.config.Group.Lease / 6):
-		}
-	}
-}
-
-// othersLive says whether a lease is not over. One that nobody renews is over only if this member sees that for its length.
-func (g *Group) othersLive(ctx context.Context) (bool, error) {
-	versions := map[string]group.Version{}
-	for begin := time.Now(); ; {
-		all, err := g.store.List(ctx, "member/")
-		if err != nil {
-			return false, err
-		}
-		for _, v := range all {
-			if _, live := group.MemberOf(v); !live {
-				continue
-			}
-			if was, ok := versions[v.Key]; ok && was != v.Version {
-				return true, nil
-			}
-			versions[v.Key] = v.Version
-		}
-		if len(versions) == 0 || time.Since(begin) > g.config.Group.Lease {
-			return false, nil
-		}
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case <-time.After(g.config.Group.Lease / 6):
-		}
-	}
-}
-
 func (g *Group) join(ctx context.Context) error {
 	g.cleanAbout(ctx)
 	g.mu.Lock() // events wait until the member is there
@@ -358,11 +209,14 @@ func (g *Group) heed(e group.Event) {
 		u = g.newUnit(e)
 		g.owned[e.Unit] = u
 		g.moves["gained"]++
+		if e.From != "" {
+			u.log.Warn(leaseIsOver(e.From, g.id) + ": this member takes the unit")
+		}
 		g.all.Go(u.run)
 	case e.Kind == group.Rewritten, e.Kind == group.Ended && e.Missing:
 		g.tellLost(e)
 	case e.Kind == group.Ended:
-		g.log.Warn("the lease is over: this member was paused or cut off, and joins again")
+		g.log.Warn(g.watched.whyEnded(time.Now(), g.config.Group.Lease, g.member.Fault()) + ". This member joins again")
 	case u == nil:
 	case e.Kind == group.Committed:
 		u.wrote()

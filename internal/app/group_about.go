@@ -17,11 +17,14 @@ const aboutPrefix = "about/"
 
 // aboutMember is such a record.
 type aboutMember struct {
-	Member string               `json:"member"`
-	Life   string               `json:"life,omitempty"`
-	Pages  string               `json:"pages,omitempty"` // where other members reach them; "": nowhere
-	Odd    bool                 `json:"odd,omitempty"`   // it takes no unit, since others watch with other settings
-	Units  map[string]aboutUnit `json:"units,omitempty"`
+	Member string `json:"member"`
+	Life   string `json:"life,omitempty"`
+	Pages  string `json:"pages,omitempty"` // where other members reach them; "": nowhere
+	Odd    bool   `json:"odd,omitempty"`   // it takes no unit, since others watch with other settings
+	// Differs says in which settings, if it is odd.
+	Differs  string               `json:"differs,omitempty"`
+	Settings map[string]string    `json:"settings,omitempty"` // what all members have to have in common
+	Units    map[string]aboutUnit `json:"units,omitempty"`
 }
 
 // aboutUnit is a unit, as its owner sees it.
@@ -68,6 +71,9 @@ func (g *Group) aboutKey() string { return aboutPrefix + unitID(g.id) }
 // tellAbout writes the record. If it cannot, the next time is soon.
 func (g *Group) tellAbout(ctx context.Context) {
 	x := aboutMember{Member: g.id, Odd: g.odd.Load(), Pages: g.address(), Units: map[string]aboutUnit{}}
+	if x.Settings = g.config.Shared(); x.Odd {
+		x.Differs, _ = g.differ.Load().(string)
+	}
 	g.mu.Lock()
 	if g.member != nil {
 		x.Life = g.member.Name()

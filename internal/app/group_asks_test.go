@@ -24,6 +24,7 @@ func TestMemberBehindPrivateCA(t *testing.T) {
 	login := ""
 	other := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		login = r.Header.Get("Authorization")
+		w.Header().Set(memberHeader, "b")
 		if r.URL.Path == "/away" {
 			http.Redirect(w, r, "http://example.com/", http.StatusFound)
 		}
@@ -49,7 +50,7 @@ func TestMemberBehindPrivateCA(t *testing.T) {
 			t.Fatal(err)
 		}
 		login = ""
-		_, err := g.ask(t.Context(), other.URL, c.path, from)
+		_, err := g.ask(t.Context(), "b", other.URL, c.path, from)
 		if (err == nil) != c.ok || c.ok && login == "" {
 			t.Errorf("%s: %v, and the login %q", name, err, login)
 		}
@@ -95,7 +96,8 @@ func TestMemberThatWantsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := 0
-	other.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	other.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(memberHeader, "b")
 		if r.TLS != nil {
 			shown = len(r.TLS.VerifiedChains)
 		}
@@ -112,7 +114,7 @@ func TestMemberThatWantsCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown = -1
-		_, err := g.ask(t.Context(), "https://"+other.Listener.Addr().String(), "/", httptest.NewRequest(http.MethodGet, "/", nil))
+		_, err := g.ask(t.Context(), "b", "https://"+other.Listener.Addr().String(), "/", httptest.NewRequest(http.MethodGet, "/", nil))
 		if err != nil || shown != c.want {
 			t.Errorf("with %q: %d chains (%v), want %d", c.group.CertFile, shown, err, c.want)
 		}

@@ -50,9 +50,9 @@ func (g *Group) servePages(context.Context) error {
 	}
 	handler := web.ForGroup(web.GroupOptions{
 		Options: web.Options{Guard: a.guarding, Profiles: a.config.HTTP.Profiles, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log},
-		View:    g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit),
+		View:    g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit), UnitsOf: g.unitsOf,
 	})
-	a.serve("http", web.NewServer(a.local(handler), g.log), listener)
+	a.serve("http", web.NewServer(g.named(a.local(handler)), g.log), listener)
 	return nil
 }
 
@@ -126,13 +126,14 @@ var (
 	groupLag    = prometheus.NewDesc("isowatch_group_lag_records", "Messages that the broker has and the owner of the unit has not read.", []string{"unit"}, nil)
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
 	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
+	groupPages  = prometheus.NewDesc("isowatch_pages_info", "Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.", []string{"url"}, nil)
 	groupLease  = prometheus.NewDesc("isowatch_group_lease_up", "1: this member knows that it has its lease, and may deliver findings.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag, groupLease} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag, groupPages, groupLease} {
 		out <- d
 	}
 }
@@ -163,6 +164,9 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(groupUnits, runs, "owned")
 	gauge(groupHeld, held)
+	if at := c.g.pagesBase(); at != "" {
+		gauge(groupPages, 1, at)
+	}
 	gauge(groupOdd, truth(c.g.odd.Load()))
 	c.g.mu.Lock()
 	defer c.g.mu.Unlock()

@@ -63,7 +63,7 @@ func (g *Group) reload(ctx context.Context, next *config.Service) error {
 func (u *unit) settings(of *config.Service) *config.Service {
 	s := of.OfUnit(u.name)
 	if s != nil {
-		s.Data, s.HTTP = u.dir, config.HTTP{Address: config.Off}
+		s.Data, s.HTTP = u.dir, config.HTTP{Address: config.Off, ExternalURL: of.HTTP.ExternalURL, TraceURL: of.HTTP.TraceURL}
 	}
 	return s
 }

@@ -36,6 +36,8 @@ type GroupMember struct {
 	Units  int    `json:"units"`
 	// OtherSettings says that it takes no unit: other members watch with other levels, windows or inputs.
 	OtherSettings bool `json:"other_settings,omitempty"`
+	// Differs says in which settings.
+	Differs string `json:"differs,omitempty"`
 }
 
 // GroupUnit is how a unit of a group stands.
@@ -96,6 +98,21 @@ func onlyGroup(ctx context.Context, s groupstore.Store) (string, error) {
 		return "", fmt.Errorf("%w: group state: no group has written its name there: name it with --group", ErrConfig)
 	}
 	return "", fmt.Errorf("%w: group state: the groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
+}
+
+// noSuchGroup is the error of a group without units, which names those that the store has; nil: it has this one.
+func noSuchGroup(ctx context.Context, s groupstore.Store) error {
+	if _, err := s.Get(ctx, settingsKey); !errors.Is(err, group.ErrNotFound) {
+		return nil // it has members, and no units yet
+	}
+	all, err := groupstore.Others(ctx, s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	case len(all) == 0:
+		return fmt.Errorf("%w: group state: no group has used this store: name another one with --group-state", ErrConfig)
+	}
+	return fmt.Errorf("%w: group state: nobody has joined the group of this name. The groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
 }
 
 // look holds what a reader of a group has seen.
@@ -186,7 +203,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 		}
 		told[x.Life] = x
 		if l.changes(v); x.Odd && l.renewed[v.Key] {
-			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true})
+			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true, Differs: x.Differs})
 		}
 		l.settled = l.settled && (!x.Odd || l.renewed[v.Key])
 	}
@@ -230,6 +247,9 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 	})
 	if err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	if len(units) == 0 {
+		return noSuchGroup(ctx, s)
 	}
 	seen := map[string]bool{}
 	for _, v := range units {

@@ -16,12 +16,19 @@ type unwatched struct {
 	owns  int                  // units that are this member's in the store, and that it does not have
 	mine  map[string]time.Time // by unit: since when it is this member's and is not watched
 	stuck map[string]bool      // units that are this member's, and that it has not watched for longer than patience
+	// looked is when this member looked last, and paused the longest time between two looks within the last two leases.
+	looked, pausedAt time.Time
+	paused           time.Duration
 }
 
 // followUnits looks four times in a lease who watches what.
 func (g *Group) followUnits(ctx context.Context) {
 	for {
-		if g.lookAtUnits(time.Now()) {
+		now := time.Now()
+		g.mu.Lock()
+		g.watched.note(now, g.config.Group.Lease)
+		g.mu.Unlock()
+		if g.lookAtUnits(now) {
 			g.about.begins()
 		}
 		g.lookAtLease()
@@ -31,21 +38,6 @@ func (g *Group) followUnits(ctx context.Context) {
 			return
 		case <-time.After(g.config.Group.Lease / 4):
 		}
-	}
-}
-
-// lookAtLease tells once when this member cannot count on its lease, at two looks in a row. Its renewals may arrive all the same:
-// then nobody takes its units, and their findings wait.
-func (g *Group) lookAtLease() {
-	if g.member.Left() > 0 {
-		if g.leaseless > 1 {
-			g.log.Info("the group's store answers again: findings are delivered")
-		}
-		g.leaseless = 0
-		return
-	}
-	if g.leaseless++; g.leaseless == 2 {
-		g.log.Warn("the group's store does not answer: this member does not know whether it has its lease, and delivers nothing until then")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -25,43 +24,9 @@ const (
 	askMost = 64 << 20        // bytes of it
 	// hopHeader marks a request of a member: it is not passed on again.
 	hopHeader = "Isowatch-Asked-By"
+	// memberHeader names the member that answers: at an address such as 127.0.0.1 it may be another one than that was asked.
+	memberHeader = "Isowatch-Member"
 )
-
-// address is where other members reach the pages of this one; "": nowhere.
-func (g *Group) address() string {
-	l := g.frame.listener
-	if l == nil {
-		return ""
-	}
-	host, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return ""
-	}
-	if net.ParseIP(host).IsUnspecified() {
-		if host = firstAddress(); host == "" {
-			return ""
-		}
-	}
-	scheme := "http"
-	if g.config.HTTP.CertFile != "" {
-		scheme = "https"
-	}
-	return scheme + "://" + net.JoinHostPort(host, port)
-}
-
-// firstAddress is an address of this machine that others may reach.
-func firstAddress() string {
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		return ""
-	}
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
-			return n.IP.String()
-		}
-	}
-	return ""
-}
 
 // told gives the records in which members tell of themselves, by ID.
 func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
@@ -80,18 +45,18 @@ func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
 	return found, nil
 }
 
-var errNotJoined = errors.New("this member has not joined the group")
+var errNotJoined = errors.New("this member has not joined the group yet: it looks at the group's store")
 
 // view says how the group stands, by what this member sees and what the others tell.
 func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 	if !g.hasJoined() {
-		return v, errNotJoined
+		return v, g.notJoined()
 	}
 	told, err := g.told(ctx)
 	if err != nil {
 		return v, err
 	}
-	v = web.GroupView{Member: g.id, Units: []web.GroupUnit{}, NotAsked: []string{}}
+	v = web.GroupView{Group: g.config.Group.Name, Member: g.id, Units: []web.GroupUnit{}, NotAsked: []string{}}
 	owned := map[string]int{g.id: 0}
 	for _, x := range g.member.Units() {
 		u := web.GroupUnit{Unit: x.Unit, Term: x.Term, State: UnitFree, Pages: web.UnitPages + unitID(x.Unit) + "/"}
@@ -107,6 +72,18 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 		v.Units = append(v.Units, u)
 	}
 	slices.SortFunc(v.Units, func(a, b web.GroupUnit) int { return cmp.Compare(a.Unit, b.Unit) })
+	for _, id := range slices.Sorted(maps.Keys(told)) {
+		if x := told[id]; x.Odd {
+			v.OtherSettings = append(v.OtherSettings, web.OddMember{Member: id, Differs: x.Differs})
+		}
+	}
+	split, err := splitSources(ctx, g.store)
+	if err != nil {
+		return v, err
+	}
+	for _, source := range slices.Sorted(maps.Keys(split)) {
+		v.Split = append(v.Split, web.SplitSource{Source: source, Units: split[source]})
+	}
 	others := slices.Sorted(maps.Keys(owned))
 	for _, id := range others {
 		v.Members = append(v.Members, web.GroupMember{Member: id, Units: owned[id]})
@@ -131,7 +108,8 @@ func (g *Group) askEach(ctx context.Context, told map[string]aboutMember, member
 	for _, id := range members {
 		if id != g.id {
 			all.Go(func() {
-				body, err := g.ask(ctx, told[id].Pages, path, from)
+				body, err := g.ask(ctx, id, told[id].Pages, path, from)
+				g.noteAsked(ctx, id, err)
 				fn(id, body, err)
 			})
 		}
@@ -141,7 +119,7 @@ func (g *Group) askEach(ctx context.Context, told map[string]aboutMember, member
 
 var errNoPages = errors.New("it has no pages")
 
-func (g *Group) ask(ctx context.Context, address, path string, from *http.Request) ([]byte, error) {
+func (g *Group) ask(ctx context.Context, member, address, path string, from *http.Request) ([]byte, error) {
 	if address == "" {
 		return nil, errNoPages
 	}
@@ -158,6 +136,9 @@ func (g *Group) ask(ctx context.Context, address, path string, from *http.Reques
 		return nil, err
 	}
 	defer answer.Body.Close()
+	if err := answers(member, answer); err != nil {
+		return nil, err
+	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, askMost))
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.New(answer.Status)
@@ -263,11 +244,12 @@ func (g *Group) serveUnit(w http.ResponseWriter, r *http.Request) {
 		if unitID(x.Unit) != id {
 			continue
 		}
-		if told, err := g.told(r.Context()); err == nil && x.Alive && !x.Mine && told[x.Owner].Pages != "" {
+		told, err := g.told(r.Context())
+		if err == nil && x.Alive && !x.Mine && told[x.Owner].Pages != "" {
 			g.pass(w, r, x.Owner, told[x.Owner].Pages)
 			return
 		}
-		http.Error(w, fmt.Sprintf("the unit %s cannot be shown: its owner %s starts, is gone or has no pages", x.Unit, x.Owner), http.StatusServiceUnavailable)
+		http.Error(w, g.notShown(x, told[x.Owner], err), http.StatusServiceUnavailable)
 		return
 	}
 	http.NotFound(w, r)
@@ -291,13 +273,16 @@ func (g *Group) pass(w http.ResponseWriter, r *http.Request, owner, address stri
 			p.Out.Header.Set(hopHeader, g.id)
 		},
 		ModifyResponse: func(answer *http.Response) error {
-			for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
+			if err := answers(owner, answer); err != nil {
+				return err
+			}
+			for _, name := range []string{memberHeader, "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
 				answer.Header.Del(name) // this member has set them
 			}
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			g.log.Warn("a member could not be asked", "member", owner, "err", err)
+			g.noteAsked(r.Context(), owner, err)
 			http.Error(w, "the member "+owner+" could not be asked", http.StatusBadGateway)
 		},
 	}

@@ -24,7 +24,9 @@ func (a *App) register() error {
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	a.rates = &rates{}
 	c.inputs, c.probes, c.selfTest, c.rates = a.inputs, a.probes, a.selfTest, a.rates
-	c.pages, c.replica = a.linkedPages(), a.config.Replica
+	if c.replica = a.config.Replica; a.options.unit == nil { // of a unit its member tells it
+		c.pages = a.linkedPages()
+	}
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	all := []prometheus.Collector{c}

@@ -85,7 +85,16 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Trace:    a.config.HTTP.TraceURL,
 		Changes:  a.changes,
 		Log:      a.log,
+		Group:    a.groupPage(),
 	})
+}
+
+// groupPage is the path of the page of the unit's group; "": there is none.
+func (a *App) groupPage() string {
+	if a.options.unit == nil {
+		return ""
+	}
+	return a.options.unit.g.config.HTTP.Base() + "/"
 }
 
 // changes is a hash of what the pages show. It changes every minute at least, since pages tell ages. A step
@@ -230,7 +239,11 @@ func (a *App) facts() []web.Fact {
 	if len(names) > most {
 		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
 	}
-	facts := []web.Fact{{Name: "expected", Value: a.expected()}}
+	var facts []web.Fact
+	if u := a.options.unit; u != nil {
+		facts = append(facts, web.Fact{Name: "unit", Value: u.name}, web.Fact{Name: "watched by", Value: u.g.id}, web.Fact{Name: "group", Value: u.g.config.Group.Name})
+	}
+	facts = append(facts, web.Fact{Name: "expected", Value: a.expected()})
 	if paused, free := a.diskSpace.state(); paused {
 		facts = append(facts, web.Fact{Name: "paused", Value: "the disk is nearly full, " + config.Size(free).String() + " bytes free"})
 	}

@@ -211,6 +211,9 @@ func (a *App) pages() string {
 // linkedPages are the pages for links, without a slash at their end; "" where the address
 // names no host, such as 0.0.0.0:8080.
 func (a *App) linkedPages() string {
+	if u := a.options.unit; u != nil {
+		return u.pagesAt()
+	}
 	at := strings.TrimRight(a.pages(), "/")
 	if u, err := url.Parse(at); err != nil || net.ParseIP(u.Hostname()).IsUnspecified() {
 		return ""

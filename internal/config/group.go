@@ -22,6 +22,8 @@ type Group struct {
 	State  string        // URL of the store of the group
 	Lease  time.Duration // how long a member that is gone keeps its units
 	Member string        // "": the name of the host
+	// Address is the URL at which other members reach this one's pages; "": at that of http.
+	Address string
 	// CAFile has the authorities that sign the certificates of members' pages; "": the system's own. ServerName is the
 	// name in the certificates; "": the address.
 	CAFile, ServerName string
@@ -31,7 +33,7 @@ type Group struct {
 
 func (g *Group) fields() []field {
 	return []field{
-		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}},
+		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}}, {"address", text{&g.Address}},
 		{"ca-file", text{&g.CAFile}}, {"server-name", text{&g.ServerName}},
 		{"cert-file", text{&g.CertFile}}, {"key-file", text{&g.KeyFile}},
 	}
@@ -43,8 +45,8 @@ var groupName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,50}$`)
 func (s *Service) validateGroup(f *faults) {
 	g := &s.Group
 	if g.Name == "" {
-		if g.State != "" || g.Member != "" {
-			f.add("group", "group: it has no name: give it one with --group NAME")
+		if g.State != "" || g.Member != "" || g.Address != "" || g.Lease != DefaultLease {
+			f.add("group", "group: it has no name: give it one with --group NAME, or leave out the other settings of a group")
 		}
 		return
 	}
@@ -53,6 +55,11 @@ func (s *Service) validateGroup(f *faults) {
 	}
 	if g.Member != "" && !replicaName.MatchString(g.Member) {
 		f.add("group.member", "group member %q: want at most 100 letters, digits, dots, underscores and hyphens", g.Member)
+	}
+	if u, err := url.Parse(g.Address); g.Address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.TrimRight(u.Path, "/") != "") {
+		f.add("group.address", "group address: want http://HOST:PORT or https://HOST:PORT, where other members reach the pages of this one")
+	} else if g.Address != "" && s.HTTP.Address == Off {
+		f.add("group.address", "group address: this member has no pages: leave it out, or name their address with --http")
 	}
 	if g.Lease < LeastLease {
 		f.add("group.lease", "group lease %v: at least %v", g.Lease, LeastLease)

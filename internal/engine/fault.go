@@ -131,6 +131,7 @@ func (x *source) suffer(st *step) (takesPart bool) {
 			x.fail(st.tick)
 			x.machine.Lose(f.gap, st.tick, &x.effects)
 		case faultApart:
+			f.gap.Elsewhere = true
 			x.machine.Lose(f.gap, st.tick, &x.effects)
 		case faultStopped:
 			x.Stopped = f.gap.Reason

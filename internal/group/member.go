@@ -23,6 +23,7 @@ type Event struct {
 	Data []byte // of Gained: the state that the owner before has left; nil: none
 	// Missing is of Gained: the unit had an owner before, and its state is gone. Of Ended: the record of the lease is gone.
 	Missing bool
+	From    string // of Gained: the life of the owner before, if its lease is over
 	To      string // of Lost: the member that has the unit now, if that is known
 	// Through is of Gained and Committed: findings up to this number are in the state, or were delivered.
 	Through uint64

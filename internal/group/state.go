@@ -127,7 +127,7 @@ func (m *Member) wrote(i int32, record stateRecord) {
 		if h.missing {
 			h.data = nil
 		}
-		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through, Missing: h.missing})
+		m.tell(Event{Kind: Gained, Unit: u.name, Term: h.term, Data: h.data, Through: h.through, Missing: h.missing, From: u.after})
 		return
 	}
 	if h.want != nil && record.number >= h.want.number {

@@ -15,6 +15,7 @@ type unit struct {
 	term    uint64
 	owner   int32  // among peers; -1: none
 	next    int32  // whom it was released for; -1: anybody
+	after   string // the owner whose lease was over when this member claimed the unit; "": it was free
 	home    int32  // who had it before, and left or died, among ids; -1: nobody, or its owner
 	closed  uint64 // terms up to this one are over for this member: it released or lost them
 	claims  bool   // a claim is under way
@@ -281,8 +282,9 @@ func (m *Member) claim(now Instant, i int32) {
 		record.born = strconv.FormatUint(m.cfg.Random(), 36)
 	}
 	home := u.home
+	u.after = ""
 	if u.owner >= 0 { // its lease is over
-		home = m.peers[u.owner].id
+		home, u.after = m.peers[u.owner].id, m.peers[u.owner].name
 	}
 	if home >= 0 && home != m.peers[m.me].id {
 		record.home = m.ids.names[home]

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -11,11 +13,28 @@ import (
 
 // GroupView has what the pages of a member show of its group.
 type GroupView struct {
+	Group   string        `json:"group"`
 	Member  string        `json:"member"` // that answers
 	Members []GroupMember `json:"members"`
 	Units   []GroupUnit   `json:"units"`
 	// NotAsked are members that live and could not be asked.
 	NotAsked []string `json:"not_asked"`
+	// OtherSettings are members that take no unit.
+	OtherSettings []OddMember `json:"other_settings,omitempty"`
+	// Split are sources that are met in several units.
+	Split []SplitSource `json:"split_sources,omitempty"`
+}
+
+// OddMember is a member that watches with other settings than those that take units.
+type OddMember struct {
+	Member  string `json:"member"`
+	Differs string `json:"differs"` // in which
+}
+
+// SplitSource is a source with records in several units.
+type SplitSource struct {
+	Source string   `json:"source"`
+	Units  []string `json:"units"`
 }
 
 // GroupMember is a member that lives.
@@ -44,6 +63,16 @@ type GroupOptions struct {
 	List func(r *http.Request, limit int) (all []json.RawMessage, notAsked []string, err error)
 	// Units serves the pages below unitPages.
 	Units http.Handler
+	// UnitsOf gives the units in which a source was met; "": all units.
+	UnitsOf func(ctx context.Context, source string) ([]GroupUnit, error)
+}
+
+// Age is the age of the state in words; "": the owner tells none.
+func (u GroupUnit) Age() string {
+	if u.StateAge == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f s", *u.StateAge)
 }
 
 // UnitPages is before the paths of the pages of units.
@@ -56,14 +85,25 @@ func ForGroup(o GroupOptions) http.Handler {
 	mux.HandleFunc("GET /api/v1/group", func(w http.ResponseWriter, r *http.Request) {
 		v, err := o.View(r.Context())
 		if err != nil {
-			s.Log.Error("web: the group cannot be read", "err", err)
-			s.failJSON(w, http.StatusServiceUnavailable, "the group's store cannot be read")
+			s.Log.Debug("web: the group cannot be shown", "err", err) // the answer says why
+			s.failJSON(w, http.StatusServiceUnavailable, "the group cannot be shown: "+err.Error())
 			return
 		}
 		s.writeJSON(w, http.StatusOK, v)
 	})
 	mux.HandleFunc("GET /api/v1/findings", func(w http.ResponseWriter, r *http.Request) { s.groupFindings(w, r, &o) })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.memberPage(w, r, &o) })
+	for _, path := range []string{"findings", "list"} {
+		mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) { s.unitsPage(w, r, &o, path) })
+	}
+	mux.HandleFunc("GET /findings/{id}", func(w http.ResponseWriter, r *http.Request) {
+		s.unitsPage(w, r, &o, "findings/"+url.PathEscape(r.PathValue("id")))
+	})
+	for _, path := range []string{"groups", "status", "findings/{id}"} {
+		mux.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
+			s.failJSON(w, http.StatusNotFound, "a member of a group tells this by unit: /api/v1/group lists them, and the same path below the pages of each answers")
+		})
+	}
 	mux.HandleFunc("GET /style.css", styleSheet)
 	mux.HandleFunc("GET /favicon.svg", favicon)
 	mux.HandleFunc("GET /favicon.ico", favicon)
@@ -111,16 +151,12 @@ func (s *site) groupFindings(w http.ResponseWriter, r *http.Request, o *GroupOpt
 func (s *site) memberPage(w http.ResponseWriter, r *http.Request, o *GroupOptions) {
 	v, err := o.View(r.Context())
 	if err != nil {
-		s.Log.Error("web: the group cannot be read", "err", err)
-		plain(w, http.StatusServiceUnavailable, "the group's store cannot be read")
+		s.Log.Debug("web: the group cannot be shown", "err", err) // the answer says why
+		plain(w, http.StatusServiceUnavailable, "the group cannot be shown: "+err.Error())
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	if err := pages.ExecuteTemplate(w, "members", struct {
+	s.groupHTML(w, "members", struct {
 		GroupView
 		Base string
-	}{v, s.Base}); err != nil {
-		s.Log.Error("web: page failed", "err", err) // the client went away, or it is seen in tests
-	}
+	}{v, s.Base})
 }

@@ -48,6 +48,7 @@ type frame struct {
 	Base    string // before all paths
 	Live    bool   // the page follows what changes
 	Refresh int    // without a script, every so many seconds; 0: never
+	OfGroup string // path of the page of the group; "": there is none
 }
 
 // withoutSources leaves out what the first page says of each source, where there is one.
@@ -58,7 +59,9 @@ func (f frame) withoutSources(overview bool) frame {
 	return f
 }
 
-func (s *site) frame(heading string) frame { return frame{heading, s.Facts(), s.Base, false, 0} }
+func (s *site) frame(heading string) frame {
+	return frame{heading, s.Facts(), s.Base, false, 0, s.Group}
+}
 
 type listPage struct {
 	frame

@@ -69,6 +69,8 @@ type Options struct {
 	Profiles bool
 	// Base is put before all paths, for a reverse proxy that serves the pages under one: /isowatch. "": none.
 	Base string
+	// Group is the path of the page of a group, of which these pages show a unit; "": of none.
+	Group string
 	// Trace is a link to a trace, with {trace_id} in it; "": none.
 	Trace string
 	// Changes counts what the pages show: they are renewed when it grows. nil: they are not.

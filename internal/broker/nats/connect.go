@@ -50,7 +50,7 @@ func Connect(o Options) (*nats.Conn, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	opts = append(opts, logged(logger)...)
+	opts = append(opts, logged(logger, o.Failed)...)
 	if o.Inside != nil {
 		opts = append(opts, nats.InProcessServer(calmServer{o.Inside.server}))
 	}
@@ -76,7 +76,7 @@ func reconnectDelay(rounds int) time.Duration {
 
 // logged sends the connection's life to l. A lost connection is told once, and
 // then each different reason for not getting it back.
-func logged(l *slog.Logger) []nats.Option {
+func logged(l *slog.Logger, failed func(error)) []nats.Option {
 	var reason string // used from the connection's callback goroutine only
 	return []nats.Option{
 		nats.ConnectHandler(func(nc *nats.Conn) {
@@ -93,6 +93,9 @@ func logged(l *slog.Logger) []nats.Option {
 			}
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil && failed != nil {
+				failed(err)
+			}
 			if err != nil && err.Error() != reason {
 				reason = err.Error()
 				l.Warn("nats cannot connect yet; it keeps trying", "err", err)

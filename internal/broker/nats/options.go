@@ -38,6 +38,8 @@ type Options struct {
 
 	// Logger gets connections, losses and errors; nil: nothing is logged.
 	Logger *slog.Logger
+	// Failed gets why a server did not let us in; nil: nobody does.
+	Failed func(error)
 }
 
 // Validate names every fault of o, and keeps its secrets.

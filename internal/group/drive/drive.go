@@ -4,6 +4,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type Member struct {
 	mu     sync.Mutex
 	member *group.Member
 	events []group.Event
+	fault  error // of the latest request; nil: the store has answered
 
 	more   chan struct{} // holds one token while there may be events
 	ctx    context.Context
@@ -100,7 +102,20 @@ func (m *Member) ask(r group.Request) {
 	ctx, cancel := context.WithTimeout(m.ctx, m.o.Lease/2)
 	defer cancel()
 	reply := store.Do(ctx, m.o.Store, r)
-	m.with(func(x *group.Member) { x.Take(m.now(), reply) })
+	m.with(func(x *group.Member) {
+		if m.fault = reply.Err; errors.Is(reply.Err, group.ErrConflict) || errors.Is(reply.Err, group.ErrNotFound) {
+			m.fault = nil
+		}
+		x.Take(m.now(), reply)
+	})
+}
+
+// Fault is what the store has answered last in place of an answer; nil: it answers. A [context.DeadlineExceeded] says that it did
+// not answer.
+func (m *Member) Fault() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fault
 }
 
 // tell hands on events.

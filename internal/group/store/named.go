@@ -32,6 +32,14 @@ func Names(ctx context.Context, s Store) (all []string, err error) {
 	return all, err
 }
 
+// Others are the names of the groups in the store of which s is a part.
+func Others(ctx context.Context, s Store) ([]string, error) {
+	if n, ok := s.(named); ok {
+		s = n.Store
+	}
+	return Names(ctx, s)
+}
+
 type named struct {
 	Store
 	word, object string // before words of keys, and before names of objects

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/group"
@@ -23,7 +24,7 @@ func open(t *testing.T, dir string) *Store {
 }
 
 func TestConforms(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "group")
+	dir := t.TempDir()
 	storetest.Conform(t, func(t *testing.T) store.Store { return open(t, dir) })
 }
 
@@ -36,6 +37,15 @@ func TestURL(t *testing.T) {
 		if _, err := Open(u); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
+	}
+	// A volume that is not mounted is no folder of this machine.
+	dir := filepath.Join(t.TempDir(), "volume", "group")
+	_, err := Open(&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)})
+	if err == nil || !strings.Contains(err.Error(), "mkdir "+dir) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); err == nil {
+		t.Error("the folder was made")
 	}
 }
 

@@ -28,6 +28,7 @@ type Store struct {
 	records jetstream.KeyValue
 	objects jetstream.ObjectStore
 	close   func()
+	copies  int           // of the bucket; 0: not known
 	wait    time.Duration // answerWait, but in tests
 	chunk   int           // the most bytes of a message of an object
 
@@ -50,6 +51,7 @@ type Place struct {
 	Servers  []string // URLs
 	Hosts    []string // of Servers, in their order
 	Replicas int      // of a bucket that is made
+	Asked    bool     // the URL names Replicas
 }
 
 // mostReplicas is how many a server allows.
@@ -59,7 +61,7 @@ const mostReplicas = 5
 func PlaceOf(u *url.URL) (p Place, err error) {
 	p.Bucket, p.Replicas = strings.TrimPrefix(u.Path, "/"), 1
 	options := u.Query()
-	if options.Has("replicas") {
+	if p.Asked = options.Has("replicas"); p.Asked {
 		p.Replicas, err = strconv.Atoi(options.Get("replicas"))
 		options.Del("replicas")
 	}
@@ -83,6 +85,11 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas i
 	var err error
 	if s.records, s.objects, err = s.open(ctx); err != nil {
 		return nil, err
+	}
+	asking, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	if status, err := s.records.Status(asking); err == nil {
+		s.copies = status.Config().Replicas
 	}
 	return s, nil
 }
@@ -125,6 +132,9 @@ func (s *Store) mend(ctx context.Context, err error) {
 	s.mended = time.Now()
 	_, _, _ = s.open(ctx) // else the next request that fails looks again
 }
+
+// Replicas is how many copies of the bucket the servers keep; 0: that is not known.
+func (s *Store) Replicas() int { return s.copies }
 
 // untilAnswered asks again when no answer comes.
 func untilAnswered(ctx context.Context, ask func(context.Context) error) error {

@@ -1,0 +1,156 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/group"
+	"github.com/isowatch/isowatch/internal/whole"
+)
+
+// settingsKey is the record that says how the members watch.
+const settingsKey = "settings/all"
+
+// settingsOf is a hash of what decides findings.
+func settingsOf(c *config.Service) (string, error) {
+	units := c.Units()
+	for _, k := range c.Partitioned() {
+		for _, topic := range k.Topics {
+			units = append(units, "partitions of "+topic)
+		}
+	}
+	slices.Sort(units)
+	all := map[string]any{"units": units, "lease": c.Group.Lease, "default": whole.MachineConfig(&c.Watch)}
+	for _, name := range c.SourceNames() {
+		all["source "+name] = whole.MachineConfig(c.WatchOf(name))
+	}
+	text, err := json.Marshal(all)
+	hash := sha256.Sum256(text)
+	return hex.EncodeToString(hash[:16]), err
+}
+
+// agree waits until the members watch as this one does. While a member with other settings lives, this one takes no unit.
+func (g *Group) agree(ctx context.Context) error {
+	mine, err := settingsOf(&g.config)
+	if err != nil {
+		return err
+	}
+	told := ""
+	defer func() { g.odd.Store(false) }()
+	for {
+		v, err := g.store.Get(ctx, settingsKey)
+		switch {
+		case errors.Is(err, group.ErrNotFound):
+			_, err = g.store.Create(ctx, settingsKey, []byte(mine))
+		case err == nil && string(v.Data) == mine:
+			return nil
+		case err == nil:
+			var others bool
+			if others, err = g.othersLive(ctx); err == nil && !others {
+				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
+			}
+		}
+		if err == nil && v.Data != nil {
+			differ := g.differs(ctx, "here")
+			g.differ.Store(g.differs(ctx, "in "+g.id))
+			g.odd.Store(true)
+			g.tellAbout(ctx)
+			if told != differ { // the others have said more
+				told = differ
+				g.log.Warn("this member watches with other settings than those that live, and takes no unit while they do. Start it with theirs, or stop them first", "differ", differ)
+			}
+		}
+		if err != nil && !errors.Is(err, group.ErrConflict) {
+			g.log.Warn("the settings of the group's members cannot be read", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			g.withdrawAbout()
+			return context.Cause(ctx)
+		case <-time.After(g.config.Group.Lease / 6):
+		}
+	}
+}
+
+// othersLive says whether a lease is not over. One that nobody renews is over only if this member sees that for its length.
+func (g *Group) othersLive(ctx context.Context) (bool, error) {
+	versions := map[string]group.Version{}
+	for begin := time.Now(); ; {
+		all, err := g.store.List(ctx, "member/")
+		if err != nil {
+			return false, err
+		}
+		for _, v := range all {
+			if _, live := group.MemberOf(v); !live {
+				continue
+			}
+			if was, ok := versions[v.Key]; ok && was != v.Version {
+				return true, nil
+			}
+			versions[v.Key] = v.Version
+		}
+		if len(versions) == 0 || time.Since(begin) > g.config.Group.Lease {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(g.config.Group.Lease / 6):
+		}
+	}
+}
+
+// differs says in which settings this member and another one differ, which takes units: "lease: 2s here, 6s in m1".
+func (g *Group) differs(ctx context.Context, here string) string {
+	told, err := g.told(ctx)
+	if err != nil {
+		return "not known: the group's store cannot be read: " + err.Error()
+	}
+	mine := g.config.Shared()
+	for _, id := range slices.Sorted(maps.Keys(told)) {
+		if x := told[id]; !x.Odd && id != g.id && len(x.Settings) > 0 {
+			if text := differences(mine, x.Settings, here, "in "+id); text != "" {
+				return text
+			}
+		}
+	}
+	return "levels, windows or inputs: no other member has said more so far"
+}
+
+// differences of two members' settings, by the names of settings.
+func differences(mine, others map[string]string, here, there string) string {
+	const most = 100 // bytes of a value
+	short := func(text string) string {
+		if len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "") + " and so on"
+		}
+		return cmp.Or(text, "not set")
+	}
+	names := maps.Clone(mine)
+	maps.Copy(names, others)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if mine[name] != others[name] {
+			all = append(all, fmt.Sprintf("%s: %s %s, %s %s", name, short(mine[name]), here, short(others[name]), there))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// notJoined says why this member shows nothing of the group.
+func (g *Group) notJoined() error {
+	if text, ok := g.differ.Load().(string); ok && g.odd.Load() {
+		return fmt.Errorf("this member takes no unit, since its settings differ from those of the members that live: %s", text)
+	}
+	return errNotJoined
+}
