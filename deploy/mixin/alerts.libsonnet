@@ -57,7 +57,8 @@
         name: 'isowatch',
         rules: [
           // Fires when a count grows. It also fires when a series is new, and begins above the counts
-          // that the job's monitors had within a day. So a restart or a new address does not fire.
+          // that the job's monitors had within a day. So a restart or a new address does not fire. The counts
+          // of a unit move with it, so a member of a group is compared with all members.
           alert(
             'IsowatchAnomaly',
             |||
@@ -71,7 +72,18 @@
                 )
                 > on (job, namespace, pod, source, anomaly) group_left ()
                 (
-                  max by (job, namespace, pod, source, anomaly) (max_over_time(%(found)s[1d:5m] offset 10m))
+                  max by (job, namespace, pod, source, anomaly) (
+                    max by (job, namespace, pod, source, anomaly) (max_over_time(%(found)s[1d:5m] offset 10m))
+                    or label_replace(
+                      (
+                        0 * max by (job, namespace, pod, source, anomaly) (%(found)s)
+                        and on (job, namespace, pod) isowatch_group_lease_up
+                      )
+                      + on (job, namespace, source, anomaly) group_left ()
+                      max by (job, namespace, source, anomaly) (max_over_time(%(found)s[1d:5m] offset 10m)),
+                      "of", "group", "", ""
+                    )
+                  )
                   or
                   0 * max by (job, namespace, pod, source, anomaly) (%(found)s)
                 )
