@@ -67,9 +67,17 @@ func (g *Group) remembered(unit string) json.RawMessage {
 // lookAtStates is how often a member looks whether the store still has the states of its units. A read may be old. So after rereadAfter
 // it looks again before it believes that something is gone.
 const (
-	lookAtStates = 30 * time.Second
+	lookAtStates = time.Minute
 	rereadAfter  = 3 * time.Second
 )
+
+// hasNoState says whether the store has no record of the unit's state.
+func (g *Group) hasNoState(ctx context.Context, unit string) bool {
+	ctx, cancel := groupstore.Within(ctx, 0)
+	defer cancel()
+	_, err := g.store.Get(ctx, group.StateKey(unit))
+	return errors.Is(err, group.ErrNotFound)
+}
 
 // followStates has the state of a unit written again if the store has lost a part of it.
 func (g *Group) followStates(ctx context.Context, every, again time.Duration) {
@@ -82,8 +90,8 @@ func (g *Group) followStates(ctx context.Context, every, again time.Duration) {
 		}
 	}
 	for wait(every) {
-		if lacks := g.lacking(ctx); len(lacks) > 0 && wait(again) {
-			for keeper, why := range g.lacking(ctx) {
+		if lacks := g.lacking(ctx, every); len(lacks) > 0 && wait(again) {
+			for keeper, why := range g.lacking(ctx, every) {
 				if lacks[keeper] != nil {
 					keeper.Lost(why)
 				}
@@ -92,10 +100,8 @@ func (g *Group) followStates(ctx context.Context, every, again time.Duration) {
 	}
 }
 
-// lacking are the states of own units that the store does not have as a whole, and why.
-func (g *Group) lacking(ctx context.Context) map[*keep.Keeper]error {
-	ctx, cancel := groupstore.Within(ctx, 0)
-	defer cancel()
+// lacking are the states of own units that the store does not have as a whole, and why. Records that were written recently are there.
+func (g *Group) lacking(ctx context.Context, recently time.Duration) map[*keep.Keeper]error {
 	named := map[*keep.Keeper][]string{}
 	lacks := map[*keep.Keeper]error{}
 	for _, u := range g.running() {
@@ -105,7 +111,7 @@ func (g *Group) lacking(ctx context.Context) map[*keep.Keeper]error {
 		if keeper == nil || !runs {
 			continue
 		}
-		if _, err := g.store.Get(ctx, group.StateKey(u.name)); errors.Is(err, group.ErrNotFound) {
+		if time.Since(keeper.Status().At) > recently && g.hasNoState(ctx, u.name) { // else a write has just seen it
 			lacks[keeper] = errors.New("its record is gone from the group's store")
 		}
 		if names := keeper.Names(); len(names) > 0 {
@@ -115,6 +121,8 @@ func (g *Group) lacking(ctx context.Context) map[*keep.Keeper]error {
 	if len(named) == 0 {
 		return lacks
 	}
+	ctx, cancel := groupstore.Within(ctx, 0)
+	defer cancel()
 	all, err := g.store.ListObjects(ctx, "")
 	if err != nil {
 		return lacks // the store is away: that is told elsewhere

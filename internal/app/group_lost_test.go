@@ -33,7 +33,7 @@ func TestGroupLooksAtStates(t *testing.T) {
 	u.mu.Lock()
 	u.keeper, u.app = keeper, &App{}
 	u.mu.Unlock()
-	if lacks := g.lacking(t.Context()); len(lacks) != 0 {
+	if lacks := g.lacking(t.Context(), 0); len(lacks) != 0 {
 		t.Fatalf("all is there, and it lacks %v", lacks)
 	}
 	following, stop := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func TestGroupLooksAtStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, why := range g.lacking(t.Context()) {
+	for _, why := range g.lacking(t.Context(), 0) {
 		if strings.Contains(why.Error(), "record") {
 			return
 		}

@@ -114,12 +114,14 @@ func (k *Keeper) back(now time.Time) json.RawMessage {
 		return k.record.Place
 	}
 	if n := len(k.places); n == 0 || now.Sub(k.places[n-1].at) > k.o.Back/10 {
-		k.places = append(k.places, place{now, k.o.Place()})
+		if text := k.o.Place(); text != nil { // it is not known while the unit starts
+			k.places = append(k.places, place{now, text})
+		}
 	}
 	for len(k.places) > 1 && now.Sub(k.places[1].at) > k.o.Back {
 		k.places = k.places[1:]
 	}
-	if now.Sub(k.places[0].at) > k.o.Back {
+	if len(k.places) > 0 && now.Sub(k.places[0].at) > k.o.Back {
 		return k.places[0].text
 	}
 	return k.record.Place

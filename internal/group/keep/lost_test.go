@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +12,27 @@ import (
 	"github.com/isowatch/isowatch/internal/group/store/file"
 	isostore "github.com/isowatch/isowatch/store"
 )
+
+// TestPlaceWhileStarting: a unit that starts does not tell where it reads. The place of its owner before stays.
+func TestPlaceWhileStarting(t *testing.T) {
+	var place json.RawMessage
+	k, err := New(Options{State: []byte(`{"format":1,"place":"before"}` + "\n"), Back: time.Minute, Place: func() json.RawMessage { return place }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	k.back(now)
+	for after, want := range map[time.Duration]string{10 * time.Second: `"before"`, 65 * time.Second: `"before"`} {
+		if got := string(k.back(now.Add(after))); got != want {
+			t.Errorf("after %v: %s, want %s", after, got, want)
+		}
+	}
+	place = json.RawMessage(`"now"`)
+	k.back(now.Add(66 * time.Second))
+	if got := string(k.back(now.Add(130 * time.Second))); got != `"now"` {
+		t.Errorf("a window later it is %s", got)
+	}
+}
 
 // TestLostObjects: the store has lost the objects of a state. The keeper tells that until a new copy is there, which holds all, and what
 // is found meanwhile waits for it.

@@ -35,7 +35,8 @@ const (
 
 // Store is a folder.
 type Store struct {
-	dir string
+	dir    string
+	device uint64 // that dir was on at the start; 0: not known
 
 	mu    sync.Mutex
 	known map[string][]byte // content of records that were listed, by file
@@ -60,6 +61,7 @@ func Open(u *url.URL) (*Store, error) {
 			return nil, err
 		}
 	}
+	s.device = deviceOf(s.dir)
 	return s, nil
 }
 
@@ -300,7 +302,7 @@ func (s *Store) link(name string, data []byte) error {
 	path := filepath.Join(s.dir, name)
 	err := writeSynced(temporary, data)
 	if errors.Is(err, fs.ErrNotExist) { // somebody has removed the folder
-		if err := os.MkdirAll(filepath.Dir(temporary), 0o700); err != nil {
+		if err := s.again(filepath.Dir(temporary)); err != nil {
 			return err
 		}
 		err = writeSynced(temporary, data)
@@ -310,7 +312,7 @@ func (s *Store) link(name string, data []byte) error {
 	}
 	defer os.Remove(temporary)
 	if err = os.Link(temporary, path); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := s.again(filepath.Dir(path)); err != nil {
 			return err
 		}
 		err = os.Link(temporary, path)
@@ -327,6 +329,22 @@ func (s *Store) link(name string, data []byte) error {
 		}
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// again makes a folder that somebody has removed. Where a volume is not mounted any more, it makes none: below the place where the volume
+// was, each machine would have a store of its own.
+func (s *Store) again(folder string) error {
+	there := folder
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	if now := deviceOf(there); s.device != 0 && now != s.device {
+		return fmt.Errorf("%s is on another file system than at the start: is the volume mounted?", s.dir)
+	}
+	return os.MkdirAll(folder, 0o700)
 }
 
 func writeSynced(path string, data []byte) error {

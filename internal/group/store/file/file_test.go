@@ -138,3 +138,24 @@ func TestFolderIsRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestVolumeIsGone: below a volume that is not mounted any more no store is made: each machine would have one of its own.
+func TestVolumeIsGone(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "group"))
+	if s.device == 0 {
+		t.Skip("file systems are not told apart here")
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.device++
+	if _, err := s.Create(t.Context(), "a/x", []byte("1")); err == nil || !strings.Contains(err.Error(), "mounted") {
+		t.Errorf("a record: %v", err)
+	}
+	if err := s.PutObject(t.Context(), "o", []byte("1")); err == nil {
+		t.Error("an object is written")
+	}
+	if all, err := s.List(t.Context(), "a/"); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
