@@ -232,7 +232,7 @@ func TestUpgradeKeepsWhatIsImmutable(t *testing.T) {
 
 func TestShardsAreLaidOverConfig(t *testing.T) {
 	all := objects(t, map[string]any{
-		"config": map[string]any{"memory": "1GiB", "http": map[string]any{"user": "u", "trace-url": "http://all/{trace_id}"}},
+		"config": map[string]any{"memory": "1GiB", "http": map[string]any{"user": "u", "password-env": "P", "trace-url": "http://all/{trace_id}"}},
 		"shards": []any{map[string]any{}, map[string]any{"http": map[string]any{"trace-url": "http://two/{trace_id}"}}},
 	})
 	set := find[*appsv1.StatefulSet](t, all)

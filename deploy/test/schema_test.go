@@ -27,11 +27,12 @@ func TestSchemaOfConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(want, "$schema")
+	definitions := want["definitions"].(map[string]any) // of the whole file: references lead there
+	delete(want, "definitions")
+	definitions["config"] = want
 	file := filepath.Join(chartDir, "values.schema.json")
 	text := mustRead(t, file)
-	var values struct {
-		Definitions map[string]json.RawMessage
-	}
+	var values struct{ Definitions map[string]any }
 	if err := json.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
 	}
@@ -42,20 +43,19 @@ func TestSchemaOfConfig(t *testing.T) {
 			text = append(text[:at:at], ',')
 			at++
 		}
-		config, err := json.MarshalIndent(want, "    ", "  ")
+		parts, err := json.MarshalIndent(definitions, "  ", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := append(text[:at:at], "\n  \"definitions\": {\n    \"config\": "...)
-		out = append(append(out, config...), "\n  }\n}\n"...)
+		out := append(text[:at:at], "\n  \"definitions\": "...)
+		out = append(append(out, parts...), "\n}\n"...)
 		if err := os.WriteFile(file, out, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		values.Definitions = map[string]json.RawMessage{"config": config}
+		values.Definitions = definitions
 	}
-	var got map[string]any
-	if err := json.Unmarshal(values.Definitions["config"], &got); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("the schema of config is another one: go test -run SchemaOfConfig -rewrite (%v)", err)
+	if !reflect.DeepEqual(values.Definitions, definitions) {
+		t.Error("the schema of config is another one: go test -run SchemaOfConfig -rewrite")
 	}
 }
 
@@ -72,6 +72,35 @@ func TestConfigIsChecked(t *testing.T) {
 		"config: {sinks: [{alertmanager: {url: x}}]}":                       "url",
 		"shards: [{sources: [{name: a, inputs: [{kafka: {topik: [a]}}]}]}]": "topik",
 		"shards: [{sources: {name: a}}]":                                    "sources",
+
+		"config: {watch: {expect: serialisible}}":                                               "expect",
+		"config: {watch: {expect: postgresql/foo}}":                                             "expect",
+		"config: {watch: {levels: [serialisible]}}":                                             "levels",
+		"config: {watch: {levels: []}}":                                                         "levels",
+		"config: {watch: {levels: serialisible}}":                                               "levels",
+		"config: {sources: [{name: a, expect: postgres}]}":                                      "expect",
+		"config: {sources: [{expect: serializable}]}":                                           "sources",
+		"config: {inputs: [{kafka: {topics: [t]}}]}":                                            "brokers",
+		"config: {inputs: [{kafka: {brokers: [], topics: [t]}}]}":                               "brokers",
+		"config: {inputs: [{kafka: {brokers: b, topics: t, unit: row}}]}":                       "unit",
+		"config: {inputs: [{kafka: {brokers: b, topics: t, user: u, sasl: PLAIN}}]}":            "kafka",
+		"config: {inputs: [{kafka: {brokers: b, topics: t, user: u, password-file: f}}]}":       "sasl",
+		"config: {inputs: [{kafka: {brokers: b, topics: t}, nats: {urls: n, stream: s}}]}":      "inputs",
+		"config: {inputs: [{}]}":                                                                "inputs",
+		"shards: [{inputs: [{nats: {urls: n}}]}]":                                               "stream",
+		"config: {inputs: [{nats: {urls: n, stream: s, password-file: f}}]}":                    "user",
+		"config: {inputs: [{probe: {expect: serializable}}]}":                                   "url",
+		"config: {inputs: [{probe: {url: 'postgres://h/d', expect: serialisible}}]}":            "expect",
+		"config: {sinks: [{webhook: {}}]}":                                                      "webhook",
+		"config: {sinks: [{webhook: {url: 'http://h/', url-env: U}}]}":                          "webhook",
+		"config: {sinks: [{name: a}]}":                                                          "sinks",
+		"config: {sinks: [{alertmanager: {urls: ['http://h'], user: u}}]}":                      "alertmanager",
+		"config: {sinks: [{file: {}}]}":                                                         "path",
+		"config: {sources: [{name: a}, {name: b}, {name: a}]}":                                  "source a is named twice",
+		"{config: {sources: [{name: a}]}, shards: [{sources: [{name: b}, {name: b}]}]}":         "source b is named twice",
+		"config: {http: {user: u}}":                                                             "basic auth needs both",
+		"{config: {http: {user: u, password-file: f}}, shards: [{}, {http: {user: ''}}]}":       "basic auth needs both",
+		"config: {sinks: [{name: a, file: {path: p}}, {name: a, webhook: {url: 'http://h/'}}]}": "two sinks are called a",
 	} {
 		v, err := chartutil.ReadValues([]byte(text))
 		if err != nil {
@@ -87,6 +116,21 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 	if _, err := render(t, map[string]any{"config": full}); err != nil {
 		t.Error(err)
+	}
+	for _, text := range []string{
+		"config: {watch: {expect: ' Repeatable Read', levels: 'serialisable, SI'}}",
+		"config: {sources: [{name: a, expect: PG/serialisable, levels: [ALL]}, {name: b, expect: 'mysql/REPEATABLE READ', levels: ['RC,SI', strict serializable]}]}",
+		"config: {inputs: [{nats: , tail: [], stdin: no, kafka: {brokers: b, topics: t, sasl: '', user: ''}}]}",
+		"config: {sinks: [{webhook: , file: {path: p}}, {webhook: {url-env: U, url: ''}}]}",
+		"{config: {http: {user: u}}, shards: [{http: {password-file: f}}]}",
+	} {
+		v, err := chartutil.ReadValues([]byte(text))
+		if err == nil {
+			_, err = render(t, v)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -247,15 +247,18 @@ func remedyOf(dir string, err error) string {
 	case errors.Is(err, store.ErrOlder):
 		return "\n" + throughReleases(dir)
 	case errors.Is(err, store.ErrFormat):
-		return fmt.Sprintf("\nRun %s, or name another folder with --data.", writerOf(dir))
+		return "\n" + writtenBy(dir) + " Run that build or a later one, or name another folder with --data."
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
 	case errors.Is(err, engine.ErrNoRoom), tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
 		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
-	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
-		return damaged(dir)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ""
+	case !errors.Is(err, store.ErrDamaged) && writtenByOther(dir): // no checksum was wrong
+		return "\n" + writtenBy(dir) + " Run that build. If it does not start either, the folder is damaged." + buildAgain(dir)
+	default:
+		return "\nThe folder may be damaged." + buildAgain(dir)
 	}
-	return ""
 }
 
 // tells says whether err is the system's answer, or holds its text: the store's library does not
@@ -264,9 +267,9 @@ func tells(err error, number syscall.Errno) bool {
 	return errors.Is(err, number) || strings.Contains(err.Error(), number.Error())
 }
 
-// damaged advises a person whose folder cannot be read.
-func damaged(dir string) string {
-	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built again from the input, which is read from its beginning.", dir)
+// buildAgain advises a person whose folder cannot be read by any program.
+func buildAgain(dir string) string {
+	return fmt.Sprintf(" Move %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -290,7 +293,11 @@ func (a *App) openEngine(ctx context.Context) error {
 	case errors.Is(err, engine.ErrSettings):
 		return fmt.Errorf("%w: %s: %w\nName the levels that the folder began with, or another folder with --data.", ErrInput, a.path(storeFolder), err)
 	case errors.Is(err, engine.ErrFault):
-		return fmt.Errorf("%s: %w\nReport it. This version cannot replay the stored steps: start the version before it, or move the folder away and start again.", a.path(storeFolder), err)
+		before := "Start the version before it"
+		if writtenByOther(a.path(storeFolder)) {
+			before = writtenBy(a.path(storeFolder)) + " Run that build"
+		}
+		return fmt.Errorf("%s: %w\nReport it. This version cannot replay the stored steps. %s, or move the folder away and start again.", a.path(storeFolder), err, before)
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}

@@ -419,7 +419,7 @@ func TestStartFails(t *testing.T) {
 func TestRemedies(t *testing.T) {
 	a := &App{config: config.Service{Data: "dir"}}
 	for err, want := range map[error]string{
-		store.ErrHole: "Move dir/store away", store.ErrLocked: "other process", store.ErrFormat: "version", context.Canceled: "",
+		store.ErrHole: "Move dir/store away", store.ErrLocked: "other process", store.ErrFormat: "Run that build", context.Canceled: "",
 		io.EOF: "damaged. Move dir/store away", fs.ErrPermission: "right to read and write", syscall.ENOSPC: "Make room",
 	} {
 		if got := a.remedy(err); !strings.Contains(got, want) || want == "" && got != "" {

@@ -44,13 +44,29 @@ func readWriter(dir string) (w writer, ok bool) {
 	return w, err == nil && json.Unmarshal(text, &w) == nil && w.Version != ""
 }
 
-// writerOf says which program can read the store.
-func writerOf(dir string) string {
+// writtenBy says which program wrote the store, for one that cannot read it.
+func writtenBy(dir string) string {
+	b := BuildInfo()
 	w, ok := readWriter(dir)
-	if !ok {
-		return "the version that wrote " + dir
+	switch {
+	case !ok:
+		return fmt.Sprintf("Another build than this one (%s, revision %s) wrote %s.", b[0], b[1], dir)
+	case !w.other():
+		return fmt.Sprintf("Another build wrote %s, which has the same version as this one: %s (revision %s).", dir, b[0], b[1])
 	}
-	return fmt.Sprintf("monitor %.80s (revision %.80s) or a later version, which wrote %s", w.Version, w.Revision, dir)
+	return fmt.Sprintf("monitor %.80s (revision %.80s) wrote %s: a later or another build than this one (%s, revision %s).", w.Version, w.Revision, dir, b[0], b[1])
+}
+
+// other says whether it is another program than this one.
+func (w *writer) other() bool {
+	b := BuildInfo()
+	return w.Version != b[0] || w.Revision != b[1]
+}
+
+// writtenByOther says whether another program than this one is known to have opened the store last.
+func writtenByOther(dir string) bool {
+	w, ok := readWriter(dir)
+	return ok && w.other()
 }
 
 // throughReleases says how a store goes on that is older than what the release before wrote.

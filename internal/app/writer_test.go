@@ -1,10 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,20 +27,21 @@ func TestDowngradeIsRefused(t *testing.T) {
 			return st.Commit([]store.Entry{{Space: 'h', Key: []byte("head"), Value: []byte(`{"step":3,"version":6}`)}})
 		},
 		"snapshot of layout 99, this program reads": func(st *store.Store) error {
-			gen, text, _, err := st.LoadSnapshot()
-			if err != nil {
-				return err
-			}
-			w := flat.NewWriter(nil)
-			flat.Append(w, "layout", []byte(`{"layout":99}`))
-			state := w.Bytes()
-			var meta map[string]any
-			if err := json.Unmarshal(text, &meta); err != nil {
-				return err
-			}
-			meta["sources"].([]any)[0].(map[string]any)["bytes"] = len(state)
-			text, err = json.Marshal(meta)
-			return errors.Join(err, st.WriteSnapshot(gen+1, slices.Values([][]byte{state})), st.FlipSnapshot(gen+1, text))
+			return changeSnapshot(st, func([]byte) []byte {
+				w := flat.NewWriter(nil)
+				flat.Append(w, "layout", []byte(`{"layout":99}`))
+				return w.Bytes()
+			})
+		},
+		`field "counters.OfMore" is not known`: func(st *store.Store) error {
+			return changeSnapshot(st, func(state []byte) []byte {
+				return bytes.Replace(state, []byte("counters.OfRows "), []byte("counters.OfMore "), 1)
+			})
+		},
+		`"another" comes where`: func(st *store.Store) error {
+			return changeSnapshot(st, func(state []byte) []byte {
+				return bytes.Replace(state, []byte("\x07misfits"), []byte("\x07another"), 1)
+			})
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -78,9 +81,33 @@ func TestDowngradeIsRefused(t *testing.T) {
 	}
 }
 
+// changeSnapshot replaces the state of the one source in st.
+func changeSnapshot(st *store.Store, change func(state []byte) []byte) error {
+	gen, text, chunks, err := st.LoadSnapshot()
+	if err != nil {
+		return err
+	}
+	var state []byte
+	for chunk, err := range chunks {
+		if err != nil {
+			return err
+		}
+		state = append(state, chunk...)
+	}
+	state = change(state)
+	var meta map[string]any
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return err
+	}
+	meta["sources"].([]any)[0].(map[string]any)["bytes"] = len(state)
+	text, err = json.Marshal(meta)
+	return errors.Join(err, st.WriteSnapshot(gen+1, slices.Values([][]byte{state})), st.FlipSnapshot(gen+1, text))
+}
+
 func check(t *testing.T, who string, err error, want string) {
 	t.Helper()
-	if !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nRun monitor v9.9.0 (revision abc) or a later version, which wrote ") {
+	if !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nmonitor v9.9.0 (revision abc) wrote ") ||
+		!strings.Contains(err.Error(), "Run that build or a later one, or name another folder with --data.") || strings.Contains(err.Error(), "away") {
 		t.Errorf("%s: %v, want %q and the version that is needed", who, err, want)
 	}
 }
@@ -101,10 +128,32 @@ func TestSkippedReleases(t *testing.T) {
 	}
 }
 
-// A folder without the note is one of a release before.
+// A folder without the note is one of a release before. Builds of one version may differ.
 func TestWriterIsUnknown(t *testing.T) {
 	a := &App{config: config.Service{Data: t.TempDir()}}
-	if got := a.remedy(store.ErrFormat); !strings.Contains(got, "Run the version that wrote ") {
+	if got := a.remedy(store.ErrFormat); !strings.Contains(got, "\nAnother build than this one (") {
+		t.Errorf("%q", got)
+	}
+	dir := a.path(storeFolder)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), noteWriter(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.remedy(store.ErrFormat); !strings.Contains(got, "which has the same version as this one") {
+		t.Errorf("%q", got)
+	}
+}
+
+// What no checksum finds may be of another build: only that one can tell that the folder is damaged.
+func TestOtherBuildBeforeDamage(t *testing.T) {
+	a := &App{config: config.Service{Data: t.TempDir()}}
+	dir := a.path(storeFolder)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, writerFile), []byte(`{"version":"v9.9.0","revision":"abc"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.remedy(io.EOF); !strings.Contains(got, "\nmonitor v9.9.0 (revision abc) wrote ") || !strings.Contains(got, "Run that build. If it does not start either, the folder is damaged. Move ") {
+		t.Errorf("%q", got)
+	}
+	if got := a.remedy(store.ErrDamaged); !strings.HasPrefix(got, "\nThe folder may be damaged. Move ") {
 		t.Errorf("%q", got)
 	}
 }

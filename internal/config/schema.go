@@ -10,12 +10,13 @@ import (
 type object map[string]any
 
 // Schema is the JSON schema (draft 7) of the files that Parse reads. It refuses no file that Parse takes.
-// Parse finds the rest: faults of several
-// values together, and of forms that no pattern can say.
+// Parse finds the rest: names that are given twice, faults of parts far from each other, and of forms that
+// no pattern can say.
 func Schema() []byte {
 	s := DefaultService()
 	all := schemaOf(&s)
 	all["$schema"], all["title"] = "http://json-schema.org/draft-07/schema#", "Configuration of monitor run"
+	all["definitions"] = definitions()
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		panic(fmt.Sprintf("config: %v", err)) // texts, numbers, lists and maps only
@@ -49,7 +50,11 @@ func schemaOf(to any) object {
 		for _, f := range to.fields() {
 			keys[f.key] = schemaOf(f.to)
 		}
-		return object{"type": []string{"object", "null"}, "properties": keys, "additionalProperties": false}
+		all := object{"type": []string{"object", "null"}, "properties": keys, "additionalProperties": false}
+		if r, ok := to.(ruled); ok {
+			all["if"], all["then"] = object{"type": "object"}, object{"allOf": r.rules()}
+		}
+		return all
 	}
 	panic(fmt.Sprintf("config: no schema of %T", to))
 }
@@ -79,8 +84,10 @@ func schemaOfLeaf(l leaf) object {
 		return object{"type": []string{"string", "integer"}, "pattern": durationPattern, "minimum": 0, "maximum": 0}
 	case size, orAuto:
 		return object{"type": []string{"string", "integer"}, "pattern": sizePattern, "minimum": 0}
-	case levelsLeaf:
-		return object{"type": append([]string{"array"}, single...), "items": object{"type": single}}
+	case expectLeaf:
+		return ref("expected")
+	case levelsLeaf: // an empty list is one without a name
+		return object{"anyOf": []object{ref("levels"), {"type": "array", "minItems": 1, "items": ref("levels")}}}
 	}
 	return object{"type": single}
 }

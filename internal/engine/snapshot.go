@@ -195,7 +195,8 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 			return meta, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
 		}
 		if err := fn(p, all[:p.Bytes]); err != nil {
-			if errors.Is(err, window.ErrLayout) {
+			// A field that comes needs no new number, and the program before does not know it.
+			if errors.Is(err, window.ErrLayout) || errors.Is(err, flat.ErrOther) {
 				if errors.Is(err, window.ErrOlder) {
 					err = fmt.Errorf("%w: %w", store.ErrOlder, err)
 				}

@@ -17,7 +17,7 @@ type move struct {
 
 // readOther reads n values whose fields differ from T's. Fields that both have are taken over,
 // and fields that only T has are zero. Fields that only the other layout has must be named as
-// gone.
+// gone: without that tag, or the tag of a renamed field, it is [ErrOther].
 func readOther[T any](r *Reader, name, fields string, n uint64, s *[]T) {
 	size, theirs, err := parseFields(fields)
 	if err != nil {
@@ -78,14 +78,14 @@ func movesTo(mine, theirs []field, gone []string) (moves []move, err error) {
 			continue
 		}
 		if from := theirs[at]; from.kind != to.kind || from.kind == 'f' && from.size != to.size {
-			return nil, fmt.Errorf("flat: field %q was %c%d, and is %c%d", to.name, from.kind, from.size, to.kind, to.size)
+			return nil, fmt.Errorf("%w: field %q was %c%d, and is %c%d", ErrOther, to.name, from.kind, from.size, to.kind, to.size)
 		}
 		taken[at] = true
 		moves = append(moves, move{theirs[at], to})
 	}
 	for i, f := range theirs {
 		if !taken[i] && !slices.ContainsFunc(gone, func(name string) bool { return f.name == name || strings.HasPrefix(f.name, name+".") }) {
-			return nil, fmt.Errorf("flat: field %q is not known: it was renamed or removed without a tag", f.name)
+			return nil, fmt.Errorf("%w: field %q is not known here", ErrOther, f.name)
 		}
 	}
 	return moves, nil
@@ -104,7 +104,7 @@ func convert(to, from []byte, moves []move) error {
 				continue
 			}
 			if x := number(src, m.from.kind == 'i'); !put(dst, x, m.from.kind == 'i') {
-				return fmt.Errorf("flat: %d of field %q has no room in %d bytes", x, m.to.name, m.to.size)
+				return fmt.Errorf("%w: %d of field %q has no room in %d bytes", ErrOther, x, m.to.name, m.to.size)
 			}
 		}
 	}

@@ -25,6 +25,9 @@ import (
 // ErrShort is returned for bytes that end before the value does, or that no state can have.
 var ErrShort = errors.New("flat: input ends early")
 
+// ErrOther is in the error for sections or fields that this program does not have: another build wrote them.
+var ErrOther = errors.New("flat: another program wrote it")
+
 // Append writes a section with the values of s to dst. T must hold no pointers. Equal values are equal
 // bytes: what is between the fields of a value is written as zeros.
 func Append[T any](dst *Writer, name string, s []T) *Writer {
@@ -102,7 +105,7 @@ func (r *Reader) section(name string) (fields string, n uint64) {
 	fields = string(r.text())
 	n = r.uvarint()
 	if r.Err == nil && string(got) != name {
-		r.Err = fmt.Errorf("flat: %q comes where %q was expected", got, name)
+		r.Err = fmt.Errorf("%w: %q comes where %q was expected", ErrOther, got, name)
 	}
 	return fields, n
 }

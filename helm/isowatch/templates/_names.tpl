@@ -70,6 +70,27 @@ yes
 {{- end -}}
 {{- end -}}
 
+{{/* What monitor config check refuses and no schema can say: names that are given twice, and what config and shards say together. */}}
+{{- define "isowatch.checked" -}}
+{{- $sources := dict -}}
+{{- range default (list) .sources -}}
+{{- if hasKey $sources (toString .name) -}}{{- fail (printf "config: source %v is named twice" .name) -}}{{- end -}}
+{{- $_ := set $sources (toString .name) true -}}
+{{- end -}}
+{{- $sinks := dict -}}
+{{- range default (list) .sinks -}}
+{{- with .name -}}
+{{- if hasKey $sinks (toString .) -}}{{- fail (printf "config: two sinks are called %v: give each a name" .) -}}{{- end -}}
+{{- $_ := set $sinks (toString .) true -}}
+{{- end -}}
+{{- end -}}
+{{- with .http -}}
+{{- if ne (empty .user) (and (empty (index . "password-file")) (empty (index . "password-env"))) -}}
+{{- fail "config: http: basic auth needs both user and password-file or password-env" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* A file of configuration for each pod, named for the pod, or one for all pods of a group. What the chart chooses stands below config and shards. */}}
 {{- define "isowatch.files" -}}
 {{- $full := include "isowatch.fullname" . -}}
@@ -84,7 +105,9 @@ yes
   {{- with $.Values.selfTest -}}{{- $_ := set $chosen "self-test" . -}}{{- end -}}
   {{- end -}}
   {{- if $.Values.ingress.enabled -}}{{- $_ := set $chosen "http" (dict "external-url" (include "isowatch.url" (list $ $i))) -}}{{- end -}}
-  {{- mergeOverwrite $chosen (deepCopy $config) (deepCopy $over) | toYaml | nindent 2 }}
+  {{- $whole := mergeOverwrite $chosen (deepCopy $config) (deepCopy $over) -}}
+  {{- include "isowatch.checked" $whole -}}
+  {{- toYaml $whole | nindent 2 }}
 {{- end }}
 {{- end -}}
 
