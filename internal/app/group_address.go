@@ -79,7 +79,7 @@ func unreachable(address string, c *config.Service) string {
 	return ""
 }
 
-// storeIsHere says whether the group's store is on this machine, so that all members may be there too. Of a folder nobody can tell.
+// storeIsHere says whether the group's store is on this machine, so that all members may be there too. Nobody can tell it about a folder.
 func storeIsHere(state string) bool {
 	u, err := url.Parse(state)
 	if err != nil {

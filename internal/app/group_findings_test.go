@@ -22,6 +22,9 @@ func (s *electing) List(context.Context, string) ([]group.Value, error) {
 	return nil, nil
 }
 
+// Get has the settings: the group has members, and no units yet.
+func (s *electing) Get(context.Context, string) (group.Value, error) { return group.Value{}, nil }
+
 func TestFindingsWaitForALeader(t *testing.T) {
 	none := func([]byte) error { return nil }
 	unread := func(unit string, err error) { t.Error(unit, err) }

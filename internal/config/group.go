@@ -22,7 +22,7 @@ type Group struct {
 	State  string        // URL of the store of the group
 	Lease  time.Duration // how long a member that is gone keeps its units
 	Member string        // "": the name of the host
-	// Address is the URL at which other members reach this one's pages; "": at that of http.
+	// Address is the URL at which other members reach this one's pages; "": at the address of http.
 	Address string
 	// CAFile has the authorities that sign the certificates of members' pages; "": the system's own. ServerName is the
 	// name in the certificates; "": the address.

@@ -59,6 +59,9 @@ func TestServiceFaults(t *testing.T) {
 			s.Group.Name, s.Inputs = "g", []Input{{NATS: &NATS{URLs: []string{"h"}, Stream: "S"}}}
 		}, "--group-state"},
 		{"a store without a group", func(s *Service) { s.Group.State = "file:///x" }, "--group NAME"},
+		{"a lease without a group", func(s *Service) { s.Group.Lease = 2 * time.Second }, "--group NAME"},
+		{"an address of a group without a scheme", func(s *Service) { s.Group.Name, s.Group.Address = "g", "10.0.0.1:8080" }, "group address: want http://HOST:PORT"},
+		{"an address of a member without pages", func(s *Service) { s.Group.Name, s.Group.Address, s.HTTP.Address = "g", "http://h:1", Off }, "this member has no pages"},
 		{"a store of another kind", func(s *Service) { s.Group.Name, s.Group.State = "g", "http://x" }, "file:///DIR"},
 		{"a group that is no word", func(s *Service) { s.Group.Name = "a.b" }, "at most 50"},
 		{"a member that is no word", func(s *Service) { s.Group.Name, s.Group.Member = "g", "a b" }, "member"},

@@ -69,7 +69,7 @@ type Options struct {
 	Profiles bool
 	// Base is put before all paths, for a reverse proxy that serves the pages under one: /isowatch. "": none.
 	Base string
-	// Group is the path of the page of a group, of which these pages show a unit; "": of none.
+	// Group is the path of the page of the unit's group; "": these pages show no unit of a group.
 	Group string
 	// Trace is a link to a trace, with {trace_id} in it; "": none.
 	Trace string

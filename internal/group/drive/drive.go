@@ -110,7 +110,7 @@ func (m *Member) ask(r group.Request) {
 	})
 }
 
-// Fault is what the store has answered last in place of an answer; nil: it answers. A [context.DeadlineExceeded] says that it did
+// Fault is the error of the latest request to the store; nil: it answers. A [context.DeadlineExceeded] says that it did
 // not answer.
 func (m *Member) Fault() error {
 	m.mu.Lock()

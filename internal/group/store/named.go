@@ -32,7 +32,7 @@ func Names(ctx context.Context, s Store) (all []string, err error) {
 	return all, err
 }
 
-// Others are the names of the groups in the store of which s is a part.
+// Others are the names of all groups in the store. s is a part of the store.
 func Others(ctx context.Context, s Store) ([]string, error) {
 	if n, ok := s.(named); ok {
 		s = n.Store
