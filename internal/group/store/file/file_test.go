@@ -100,10 +100,20 @@ func TestHalfWritten(t *testing.T) {
 	}
 }
 
+// folder is a folder below a volume, made once as for a new group.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "group")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestFolderIsRemoved: whoever uses the folder makes it again. Nothing of before counts: no version, and no content that was read.
 func TestFolderIsRemoved(t *testing.T) {
 	for _, all := range []bool{true, false} {
-		s := open(t, filepath.Join(t.TempDir(), "group"))
+		s := open(t, folder(t))
 		ctx := t.Context()
 		before, err := s.Create(ctx, "a/x", []byte("before"))
 		if err != nil {
@@ -141,7 +151,7 @@ func TestFolderIsRemoved(t *testing.T) {
 
 // TestVolumeIsGone: below a volume that is not mounted any more no store is made: each machine would have one of its own.
 func TestVolumeIsGone(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "group"))
+	s := open(t, folder(t))
 	if s.device == 0 {
 		t.Skip("file systems are not told apart here")
 	}
