@@ -323,8 +323,8 @@ func (s *Store) link(name string, data []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// again makes a folder that somebody has removed. Where a volume is not mounted any more, it makes none: below the place where the volume
-// was, each machine would have a store of its own.
+// again makes a folder that somebody has removed. It makes none where a volume is not mounted any more: each machine would have a store of
+// its own there.
 func (s *Store) again(folder string) error {
 	there := folder
 	for {
