@@ -143,7 +143,7 @@ func TestDiskFull(t *testing.T) {
 func TestStartWithoutRoom(t *testing.T) {
 	t.Parallel()
 	s := liveService(t)
-	s.MinFree = config.LeastMinFree
+	s.MinFree, s.HTTP.ExternalURL = config.LeastMinFree, "https://watch.example.com/isowatch"
 	var free atomic.Int64
 	address := make(chan string, 1)
 	var a *App
@@ -170,6 +170,9 @@ func TestStartWithoutRoom(t *testing.T) {
 		{"/metrics", http.StatusOK, "isowatch_build_info{"},
 		{"/-/healthy", http.StatusOK, "healthy"},
 		{"/-/ready", http.StatusServiceUnavailable, "the disk is nearly full"},
+		{"/isowatch/metrics", http.StatusOK, "isowatch_intake_paused 1\n"},
+		{"/isowatch/-/healthy", http.StatusOK, "healthy"},
+		{"/isowatch/-/ready", http.StatusServiceUnavailable, "the disk is nearly full"},
 		{"/", http.StatusServiceUnavailable, "the disk is nearly full"},
 		{"/api/v1/findings", http.StatusServiceUnavailable, "the disk is nearly full"},
 	} {

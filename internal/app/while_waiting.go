@@ -30,7 +30,7 @@ func (a *App) serveWhileWaiting() (stop func(), err error) {
 		return nil, err
 	}
 	server := web.NewServer(a.local(web.WhileWaiting(web.Options{
-		Guard: a.guarding, Gatherer: registry, Log: a.log,
+		Guard: a.guarding, Gatherer: registry, Base: a.config.HTTP.Base(), Log: a.log,
 		Ready: func() error { return errors.New("the disk is nearly full") },
 	})), a.log)
 	ended := make(chan struct{})

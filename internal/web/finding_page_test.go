@@ -142,3 +142,30 @@ func TestTooManyPagesFollow(t *testing.T) {
 		t.Errorf("%d, %d watch", w.Code, s.watching.Load())
 	}
 }
+
+// Where there are no records, the page does not link them, and their addresses say why.
+func TestNoRecords(t *testing.T) {
+	for gone, want := range map[bool]struct {
+		status int
+		said   string
+	}{
+		true: {http.StatusGone, "The records of this finding are no longer kept: retention.evidence"}, false: {http.StatusNotFound, "This finding carries no records."},
+	} {
+		f := skew("1f")
+		f.History, f.NoEvidence = nil, gone
+		handler, _, _ := served(f)
+		for _, ending := range []string{".jsonl", ".edn"} {
+			if status, body, header := get(handler, "/findings/1f"+ending); status != want.status || !strings.Contains(body, want.said) || header.Get("Content-Disposition") != "" {
+				t.Errorf("%s, dropped %v: %d, %s", ending, gone, status, body)
+			}
+			if _, body, _ := get(handler, "/findings/1f"); strings.Contains(body, "1f"+ending) {
+				t.Errorf("%s, dropped %v: the page links it", ending, gone)
+			}
+		}
+		for _, ending := range []string{".svg", ".dot", ".html", ""} {
+			if status, _, _ := get(handler, "/findings/1f"+ending); status != http.StatusOK {
+				t.Errorf("%s, dropped %v: %d", ending, gone, status)
+			}
+		}
+	}
+}

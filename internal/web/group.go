@@ -118,7 +118,7 @@ func ForGroup(o GroupOptions) http.Handler {
 		}
 		packed.ServeHTTP(w, r)
 	})
-	return harden(guarded(o.Guard, under(o.Base, all)))
+	return harden(under(o.Base, guarded(o.Guard, all)))
 }
 
 func (s *site) groupFindings(w http.ResponseWriter, r *http.Request, o *GroupOptions) {

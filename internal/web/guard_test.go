@@ -89,3 +89,29 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 }
+
+// Health is answered to all, and the rest to nobody without a login: below the path of a proxy too, of a
+// member of a group, and of a service that has not begun.
+func TestGuardBelowPath(t *testing.T) {
+	o, _, _ := options()
+	o.Guard = func() Guard { return Guard{User: "ann", Password: []byte("pass")} }
+	for _, base := range []string{"", "/isowatch"} {
+		o.Base = base
+		for name, handler := range map[string]http.Handler{"the service": Handler(o), "a member": ForGroup(GroupOptions{Options: o}), "before the start": WhileWaiting(o)} {
+			for target, want := range map[string]int{
+				"/-/healthy": http.StatusOK, "/-/ready": http.StatusOK, "/-/reload": http.StatusUnauthorized, "/": http.StatusUnauthorized,
+				"/metrics": http.StatusUnauthorized, "/api/v1/findings": http.StatusUnauthorized, UnitPages + "1/-/ready": http.StatusUnauthorized,
+			} {
+				if status, body, _ := get(handler, target); status != want {
+					t.Errorf("%s: %s: %d, want %d: %s", name, target, status, want, body)
+				}
+				if status, body, _ := get(handler, base+target); status != want {
+					t.Errorf("%s: %s: %d, want %d: %s", name, base+target, status, want, body)
+				}
+			}
+			if status, _, _ := get(handler, "/other/-/ready"); status != http.StatusUnauthorized {
+				t.Errorf("%s: below another path: %d", name, status)
+			}
+		}
+	}
+}

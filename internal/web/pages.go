@@ -155,6 +155,8 @@ var forms = map[string]struct {
 	}},
 }
 
+var errNoRecords = errors.New("the finding carries no records")
+
 // records are the records that the finding carries, in another format.
 func records(f *finding.Finding, format history.Format) ([]byte, error) {
 	var all []event.Record
@@ -165,6 +167,9 @@ func records(f *finding.Finding, format history.Format) ([]byte, error) {
 				all = append(all, *r)
 			}
 		}
+	}
+	if len(all) == 0 {
+		return nil, errNoRecords
 	}
 	var b bytes.Buffer
 	err := history.Write(&b, format, all)
@@ -198,7 +203,14 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 		s.writePage(w, http.StatusOK, "finding-page", data)
 	default:
 		text, err := form.write(s, &f)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoRecords) && f.NoEvidence:
+			s.failPage(w, http.StatusGone, "Gone", "The records of this finding are no longer kept: retention.evidence says for how long they are. Its words and dependencies stay.")
+			return
+		case errors.Is(err, errNoRecords):
+			s.failPage(w, http.StatusNotFound, "Not found", "This finding carries no records.")
+			return
+		case err != nil:
 			s.failPage(w, http.StatusNotFound, "Not found", "The records cannot be written in this format: "+err.Error())
 			return
 		}

@@ -116,7 +116,7 @@ func Handler(o Options) http.Handler {
 	if o.Profiles {
 		profiles(mux)
 	}
-	return harden(guarded(o.Guard, under(o.Base, gzhttp.GzipHandler(mux))))
+	return harden(under(o.Base, guarded(o.Guard, gzhttp.GzipHandler(mux))))
 }
 
 // under serves next below base, and without it: probes and scrapes come past the proxy.
@@ -143,7 +143,7 @@ func WhileWaiting(o Options) http.Handler {
 	s, mux := newSite(&o), http.NewServeMux()
 	s.probed(mux)
 	mux.HandleFunc("GET /", s.ready)
-	return harden(guarded(o.Guard, mux))
+	return harden(under(o.Base, guarded(o.Guard, mux)))
 }
 
 func newSite(o *Options) *site {

@@ -97,6 +97,7 @@ func TestChange(t *testing.T) {
 	b.do("take back", chromedp.Click(`button[value=unacknowledge]`))
 	within(t, 20*time.Second, "the acknowledgement stays", func() bool { return b.marks() == "" && value[string](b, `document.readyState`) == "complete" })
 	b.silent("the forms")
+	b.withoutScripts(s, group, f)
 	b.marksFollow(s, group[strings.Index(group, "group=")+len("group="):], f.ID)
 
 	// The settings are read again by who has logged in, from a page of the monitor.

@@ -5,8 +5,6 @@ package browsertest
 import (
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -204,32 +202,6 @@ func (b *browser) walk(s *service, f found) {
 	if after := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`); after != before {
 		t.Errorf("the keys do not zoom out: %s, and it was %s", after, before)
 	}
-	links := value[[]string](b, `[...document.querySelectorAll(".links a")].map((a) => a.href)`)
-	wanted := map[string]string{".svg": "<svg", ".dot": "digraph", ".jsonl": `"txn":`, ".edn": ":type :ok", ".html": "<!doctype html>"}
-	for ending, holds := range wanted {
-		got := ""
-		for _, link := range links {
-			if strings.HasSuffix(link, ending) {
-				got = download(t, link)
-			}
-		}
-		if !strings.Contains(got, holds) {
-			t.Errorf("the download %s holds %.80q", ending, got)
-		}
-	}
+	b.downloads(f)
 	b.silent("the walk")
-}
-
-func download(t *testing.T, url string) string {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Errorf("%s: %s, %v", url, answer.Status, err)
-	}
-	return string(text)
 }
