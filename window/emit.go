@@ -76,6 +76,13 @@ func (o *core) advise(f *finding.Finding) {
 		o.advice[advised{f.Anomaly, expected}] = advice
 	}
 	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), slices.Clone(advice.Causes), slices.Clone(advice.Next)
+	if strings.Contains(f.Explanation, ": "+StateLost) {
+		f.Causes = []string{"The store of the group has lost the state of the unit: somebody has removed its records or objects, or they are damaged."}
+		f.Next = []string{
+			"Look who removes something in the store of the group: a retention, a purge, a script that cleans up.",
+			"The records of the range may all be there. The monitor has forgotten them. To check them again: monitor replay.",
+		}
+	}
 	for i := range f.Next {
 		f.Next[i] = o.withRecords(f.Next[i], f.ID)
 	}

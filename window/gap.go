@@ -31,6 +31,9 @@ const (
 	apartNext  = "Let each client name its own source, and send all records of a source to one stream, subject or topic. Then give the group another name: the old one remembers the source."
 )
 
+// StateLost begins the reason of a gap that stands for a lost state, not for lost records.
+const StateLost = "the state of the unit is lost"
+
 // Lost is the input that was lost before it was read, beside what the sessions' own
 // numbers show.
 type Lost struct {

@@ -30,7 +30,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 		Long: "Findings prints the latest revision of every finding in a data folder, the oldest first. If a service has the folder\n" +
 			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
-			"finding's transactions. \"monitor check --contract start=existing\" finds the anomaly again in this history.",
+			"finding's transactions. \"monitor check --contract start=existing\" finds the anomaly again in this history.\n\n" +
+			"With --group-state it prints the findings of a group. Exit code 2: the state of some unit cannot be read as a whole.\n" +
+			"The unit is named, and its other findings are printed.",
 		Example: "  monitor findings --data ./isowatch-data --since 1h\n" +
 			"  monitor findings --data ./isowatch-data --id ID --output history > history.jsonl",
 		Args: arguments(0, 0),
@@ -77,10 +79,11 @@ func findingsCommand(t *terminal) *cobra.Command {
 				all = func(record []byte) error { return some.take(record, take) }
 			}
 			var err error
+			incomplete := false
 			if name == "" && state == "" {
 				err = app.ReadStored(c.Context(), data, kind, all)
 			} else {
-				err = findGroup(c, name, state, dead || panes, all)
+				incomplete, err = findGroup(c, t, name, state, dead || panes, all)
 				data = "the group"
 			}
 			if err == nil {
@@ -93,6 +96,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 				t.say("monitor: %s holds no such findings", printable(data))
 			} else if err == nil && !found {
 				t.say("monitor: %s holds no %s", printable(data), strings.ReplaceAll(string(kind), "-", " "))
+			}
+			if err == nil && incomplete {
+				return exitError{exitUnknown}
 			}
 			return err
 		},
@@ -108,20 +114,24 @@ func findingsCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// findGroup gives the findings of a group.
-func findGroup(c *cobra.Command, name, state string, other bool, take func([]byte) error) error {
+// findGroup gives the findings of a group, and names units whose findings cannot all be read.
+func findGroup(c *cobra.Command, t *terminal, name, state string, other bool, take func([]byte) error) (incomplete bool, err error) {
 	switch {
 	case state == "":
-		return usagef("name the store of the group with --group-state")
+		return false, usagef("name the store of the group with --group-state")
 	case c.Flags().Changed("data") || other:
-		return usagef("of a group, findings are printed only: leave out --data, --dead-letters and --panes")
+		return false, usagef("of a group, findings are printed only: leave out --data, --dead-letters and --panes")
 	}
 	s, err := app.OpenGroup(c.Context(), state, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer s.Close()
-	return app.GroupFindings(c.Context(), s, take)
+	err = app.GroupFindings(c.Context(), s, take, func(unit string, err error) {
+		incomplete = true
+		t.say("monitor: findings of the unit %s are missing: its state cannot be read as a whole: %s", printable(unit), printable(err.Error()))
+	})
+	return incomplete, err
 }
 
 // showText appends a record of the kind in its form for people.

@@ -22,7 +22,8 @@ func groupCommand(t *terminal) *cobra.Command {
 		Long: "Group lists the units of a group of monitors, with their owners. A unit is a NATS stream, a subject of a stream, or a\n" +
 			"Kafka topic. The command looks for as long as a lease, unless all members answer sooner. For a server of the store it\n" +
 			"waits 5 s.\n\n" +
-			"Exit codes: 0 each unit has an owner, 2 one has none for longer than a lease, 254 the store cannot be read.\n" +
+			"Exit codes: 0 each unit has an owner, 254 the store cannot be read. 2: a unit has none for longer than a lease, or\n" +
+			"its owner does not watch it.\n" +
 			"Without any unit the code is 2 too.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -41,8 +42,8 @@ func groupCommand(t *terminal) *cobra.Command {
 			if err := tellGroup(t, view, output); err != nil {
 				return err
 			}
-			free := func(u app.GroupUnit) bool { return u.State == app.UnitFree }
-			if len(view.Units) == 0 || slices.ContainsFunc(view.Units, free) {
+			alone := func(u app.GroupUnit) bool { return u.State == app.UnitFree || u.State == app.UnitUnwatched }
+			if len(view.Units) == 0 || slices.ContainsFunc(view.Units, alone) {
 				return exitError{exitUnknown}
 			}
 			return nil

@@ -36,7 +36,7 @@ func TestGroupReload(t *testing.T) {
 		m.signal(t, syscall.SIGHUP)
 		r.await(t, want, func() bool { return strings.Contains(m.log.String(), want) })
 	}
-	other := &groupRun{text: map[string]string{}, posts: map[string]map[string]int{}, at: map[string]time.Time{}}
+	other := &groupRun{text: map[string]string{}, posts: map[string]map[string]int{}, first: map[string]string{}, at: map[string]time.Time{}}
 	hook := httptest.NewServer(http.HandlerFunc(other.take))
 	t.Cleanup(hook.Close)
 	reload(append(settings, "watch: {window: 2m}\n"...), "stop all of them, and start them with the new ones")

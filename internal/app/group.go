@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ type Group struct {
 	dir       string
 	cleanups  cleanups
 	store     groupstore.Store
+	note      func(context.Context) error // writes the name of the group into the store
 	member    *drive.Member
 	joined    time.Time
 	shared    atomic.Bool // it has had its share of the units
@@ -43,10 +45,11 @@ type Group struct {
 
 	mu      sync.Mutex
 	owned   map[string]*unit
-	moves   map[string]int64 // by reason
-	unasked map[string]bool  // members that could not be asked for their pages the last time, by ID
-	split   int              // sources that are met in two units of the group
-	units   []string         // by now
+	moves   map[string]int64           // by reason
+	places  map[string]json.RawMessage // see remember
+	split   int                        // sources that are met in two units of the group
+	units   []string                   // by now
+	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
 	watched unwatched
 
 	// Of followUnits.
@@ -72,7 +75,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
 	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()
@@ -125,7 +128,8 @@ func (g *Group) openStore(ctx context.Context) error {
 	}
 	g.cleanups.push("store of the group", func(context.Context) error { return s.Close() })
 	g.store = groupstore.Named(s, g.config.Group.Name)
-	if err := groupstore.Note(ctx, s, g.config.Group.Name); err != nil {
+	g.note = func(ctx context.Context) error { return groupstore.Note(ctx, s, g.config.Group.Name) }
+	if err := g.note(ctx); err != nil {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
 	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
@@ -185,6 +189,7 @@ func (g *Group) join(ctx context.Context) error {
 	go g.followSources(following)
 	go g.followUnits(following)
 	go g.followAbout(following)
+	go g.followStates(following, lookAtStates, rereadAfter)
 	if len(g.config.Partitioned()) > 0 {
 		go g.followPartitions(following)
 	}
@@ -208,6 +213,8 @@ func (g *Group) heed(e group.Event) {
 			u.log.Warn(leaseIsOver(e.From, g.id) + ": this member takes the unit")
 		}
 		g.all.Go(u.run)
+	case e.Kind == group.Rewritten, e.Kind == group.Ended && e.Missing:
+		g.tellLost(e)
 	case e.Kind == group.Ended:
 		g.log.Warn(g.watched.whyEnded(time.Now(), g.config.Group.Lease, g.member.Fault()) + ". This member joins again")
 	case u == nil:
@@ -248,6 +255,9 @@ func (g *Group) tellLoss(u *unit, to string) {
 		to = "nobody yet"
 	} else {
 		to = group.IDOf(to)
+	}
+	if to == g.id {
+		return // it began again here, under another term
 	}
 	u.log.Warn("lost the unit", "to", to)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type aboutUnit struct {
 	Sources  int     `json:"sources"`
 	Lag      int64   `json:"lag_records"`
 	StateAge float64 `json:"state_age"` // seconds
+	// Unwatched says that the owner does not watch it, and should have begun long ago.
+	Unwatched bool `json:"unwatched,omitempty"`
 }
 
 // aboutKeeper writes the record of this member.
@@ -78,6 +81,15 @@ func (g *Group) tellAbout(ctx context.Context) {
 	g.mu.Unlock()
 	for _, u := range g.running() {
 		x.Units[u.name] = u.about()
+	}
+	if stuck := g.stuck(); len(stuck) > 0 {
+		for _, s := range g.member.Units() {
+			if slices.Contains(stuck, s.Unit) && s.Mine {
+				u := x.Units[s.Unit]
+				u.Term, u.Unwatched = s.Term, true
+				x.Units[s.Unit] = u
+			}
+		}
 	}
 	text, err := json.Marshal(x)
 	if err != nil {

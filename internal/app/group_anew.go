@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/ingest"
-	"github.com/isowatch/isowatch/ingest/kafka"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
 )
 
 // helpPrefix is before the keys of records that ask for a member that can read the state of a unit.
@@ -183,7 +183,7 @@ func (u *unit) beginAnew(place json.RawMessage, why error) ([]byte, error) {
 			b = beginning{}
 		}
 	}
-	b.Reason = fmt.Sprintf("the state of the unit is lost (%v): what came before is not known", why)
+	b.Reason = fmt.Sprintf(window.StateLost+" (%v): what came before is not known", why)
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
@@ -252,11 +252,10 @@ func backBy(c *config.Service) time.Duration {
 type fresh struct {
 	ingest.Source
 	beginning
-	first string // a loss without a place is told for this partition
 }
 
 // beginsAnew wraps the input of a unit that has lost its state.
-func (u *unit) beginsAnew(source ingest.Source, in *config.PlacedInput) ingest.Source {
+func (u *unit) beginsAnew(source ingest.Source) ingest.Source {
 	text := u.begin
 	if text == nil {
 		return source
@@ -265,18 +264,11 @@ func (u *unit) beginsAnew(source ingest.Source, in *config.PlacedInput) ingest.S
 	if json.Unmarshal(text, &x.beginning) != nil {
 		return source
 	}
-	switch {
-	case in.Kafka != nil && in.Kafka.Partition != nil:
-		x.first = kafka.PartitionName(in.Kafka.Topics[0], *in.Kafka.Partition)
-	case in.Kafka != nil:
-		x.first = kafka.PartitionName(in.Kafka.Topics[0], 0)
-	default:
-		x.first = in.Names()[0]
-	}
 	return x
 }
 
-// Run implements [ingest.Source]. A cursor of the engine counts more than the beginning.
+// Run implements [ingest.Source]. A cursor of the engine counts more than the beginning. Without a place to begin at, what comes before the
+// first record that the broker has is not known.
 func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
 	if from == nil {
 		from = map[string]ingest.Cursor{}
@@ -289,9 +281,6 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 		from[name] = s.Cursors[name]
 		chunks = append(chunks, ingest.Chunk{Partition: name, Cursor: s.Cursors[name], Gaps: []ingest.Gap{{From: 0, To: s.Cursors[name].Next, Reason: s.Reason}}})
 	}
-	if len(from) == 0 {
-		chunks = append(chunks, ingest.Chunk{Partition: s.first, Cursor: ingest.Cursor{Next: -1}, Gaps: []ingest.Gap{{Reason: s.Reason}}})
-	}
 	for _, c := range chunks {
 		select {
 		case out <- c:
@@ -299,5 +288,42 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 			return nil
 		}
 	}
-	return s.Source.Run(ctx, from, out)
+	if len(s.Cursors) > 0 {
+		return s.Source.Run(ctx, from, out)
+	}
+	told := map[string]bool{}
+	for name := range from {
+		told[name] = true
+	}
+	read := make(chan ingest.Chunk)
+	ended := make(chan error, 1)
+	go func() {
+		defer close(read)
+		ended <- s.Source.Run(ctx, from, read)
+	}()
+	for c := range read {
+		if first := firstOf(&c); !told[c.Partition] && first >= 0 {
+			told[c.Partition] = true
+			c.Gaps = append([]ingest.Gap{{From: 0, To: first, Reason: s.Reason}}, c.Gaps...)
+		}
+		select {
+		case out <- c:
+		case <-ctx.Done():
+		}
+	}
+	return <-ended
+}
+
+// firstOf is where a chunk begins: what came before is not known. Below 0: the chunk does not tell.
+func firstOf(c *ingest.Chunk) int64 {
+	switch {
+	case len(c.Messages) > 0:
+		return c.Messages[0].Offset
+	case len(c.Gaps) > 0 && c.Gaps[0].To > c.Gaps[0].From:
+		return c.Gaps[0].From
+	}
+	if c.Cursor.Next > 0 {
+		return c.Cursor.Next
+	}
+	return -1
 }

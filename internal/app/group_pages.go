@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -87,13 +89,16 @@ func (g *Group) hasJoined() bool {
 // shareWait is how long a member that has joined is not ready, at most, since its share of the units has not come.
 const shareWait = 2 * time.Minute
 
-// readiness is nil once the member has had its share of the units. In a rolling update the next one leaves then. If it left before,
+// readiness is nil once the member has had its share of the units, and while it watches all that it has. In a rolling update the next one leaves then. If it left before,
 // units would move more than twice.
 func (g *Group) readiness() error {
 	g.mu.Lock()
 	member, joined := g.member, g.joined
 	g.mu.Unlock()
+	stuck := g.stuck()
 	switch {
+	case len(stuck) > 0:
+		return fmt.Errorf("it has units that it does not watch: %s", strings.Join(stuck, ", "))
 	case member == nil:
 		return errors.New("it has not joined the group: other members watch with other settings")
 	case g.shared.Load():
@@ -158,7 +163,6 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	gauge(groupUnits, runs, "owned")
-	gauge(groupUnits, starts, "moving")
 	gauge(groupHeld, held)
 	if at := c.g.pagesBase(); at != "" {
 		gauge(groupPages, 1, at)
@@ -169,6 +173,7 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 	if m := c.g.member; m != nil {
 		gauge(groupLease, truth(m.Left() > 0))
 	}
+	gauge(groupUnits, starts+float64(c.g.watched.owns), "moving")
 	gauge(groupUnits, float64(c.g.watched.free), "free")
 	for unit, lacks := range c.g.watched.lacking(time.Now(), c.g.config.Group.Lease) {
 		gauge(groupLacks, lacks.Seconds(), unit)

@@ -45,7 +45,7 @@ type GroupUnit struct {
 	Unit  string `json:"unit"`
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
-	State string `json:"state"` // owned, moving, free
+	State string `json:"state"` // owned, unwatched, moving, free
 	// The owner tells Sources, Lag and StateAge once in a lease. They are nil if it has told nothing yet, or if there is no owner.
 	Sources  *int     `json:"sources"`
 	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
@@ -56,9 +56,11 @@ type GroupUnit struct {
 
 // Standings of units.
 const (
-	UnitOwned  = "owned"
-	UnitMoving = "moving" // its owner does not renew its lease, or has released it
-	UnitFree   = "free"   // it has had no owner for longer than a lease
+	UnitOwned = "owned"
+	// UnitUnwatched: its owner lives, and has not begun to watch it within two leases.
+	UnitUnwatched = "unwatched"
+	UnitMoving    = "moving" // its owner does not renew its lease, or has released it
+	UnitFree      = "free"   // it has had no owner for longer than a lease
 )
 
 // OpenGroup opens the store of a group for reading. Without a name it is the only group there.
@@ -216,7 +218,9 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 			u.Owner, u.State, l.had[u.Unit] = group.IDOf(owner), UnitOwned, true
 			owned[owner]++
 			if x, ok := told[owner].Units[u.Unit]; ok && x.Term == term {
-				u.Sources, u.Lag, u.StateAge = &x.Sources, &x.Lag, &x.StateAge
+				if u.Sources, u.Lag, u.StateAge = &x.Sources, &x.Lag, &x.StateAge; x.Unwatched {
+					u.State, u.Sources, u.Lag, u.StateAge = UnitUnwatched, nil, nil, nil
+				}
 			}
 		} else {
 			l.settled = false
@@ -231,11 +235,14 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	return nil
 }
 
-// GroupFindings gives all findings of a group as JSON, each once, in the order of units and of ids in them.
-func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byte) error) error {
+// GroupFindings gives all findings of a group as JSON, each once, in the order of units and of ids in them. failed is called for a unit
+// whose state cannot be read as a whole: what can be read of it is given.
+func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byte) error, failed func(unit string, err error)) error {
 	var units []group.Value
 	err := patiently(ctx, func() (err error) {
-		units, err = s.List(ctx, "unit/")
+		if units, err = s.List(ctx, "unit/"); err == nil && len(units) == 0 {
+			units, err = s.List(ctx, "state/") // the store may have lost the records of units
+		}
 		return err
 	})
 	if err != nil {
@@ -251,8 +258,10 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 			found, err = unitFindings(ctx, s, group.UnitOf(v.Key))
 			return err
 		})
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("%w: group state: unit %s: %w", ErrStore, group.UnitOf(v.Key), err)
+		} else if err != nil {
+			failed(group.UnitOf(v.Key), err)
 		}
 		for _, text := range found {
 			var f struct{ ID, Source string }
@@ -275,6 +284,7 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 // leader does not answer for some seconds.
 const (
 	patientReads = 20
+	missingReads = 4 // of what is not there
 	readPause    = 500 * time.Millisecond
 )
 
@@ -288,14 +298,15 @@ func patiently(ctx context.Context, read func() error) (err error) {
 				return errors.Join(err, context.Cause(ctx))
 			}
 		}
-		if err = read(); err == nil {
+		if err = read(); err == nil || errors.Is(err, group.ErrNotFound) && try+1 >= missingReads {
 			break
 		}
 	}
 	return err
 }
 
-// unitFindings reads the state of a unit. With group.ErrNotFound the owner has replaced it meanwhile.
+// unitFindings reads the state of a unit. With an error it gives what it could read. With group.ErrNotFound the owner has replaced it
+// meanwhile, or the store has lost an object.
 func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][]byte, err error) {
 	v, err := s.Get(ctx, group.StateKey(unit))
 	if errors.Is(err, group.ErrNotFound) {
@@ -308,22 +319,22 @@ func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][
 		return nil, err
 	}
 	texts := map[string][]byte{}
-	err = keep.Read(ctx, s, data, func(e store.Entry) error {
+	take := func(e store.Entry) error {
 		if id, text, ok := engine.Finding(&e); ok {
 			if texts[id] = bytes.Clone(text); e.Delete {
 				delete(texts, id)
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
+	}
+	if err = keep.Read(ctx, s, data, take); err != nil {
+		keep.ReadSome(ctx, s, data, take)
 	}
 	for _, text := range texts {
 		all = append(all, text)
 	}
 	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(foundOf(a), foundOf(b)) })
-	return all, nil
+	return all, err
 }
 
 // foundOf is a key that orders findings by the time when they were found, and by their ids.

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -14,6 +16,9 @@ type unwatched struct {
 	// looked is when this member looked last, and paused the longest time between two looks within the last two leases.
 	looked, pausedAt time.Time
 	paused           time.Duration
+	owns             int                  // units that are this member's in the store, and that it does not have
+	mine             map[string]time.Time // by unit: since when it is this member's and is not watched
+	stuck            map[string]bool      // units that are this member's, and that it has not watched for longer than patience
 }
 
 // followUnits looks four times in a lease who watches what.
@@ -23,7 +28,9 @@ func (g *Group) followUnits(ctx context.Context) {
 		g.mu.Lock()
 		g.watched.note(now, g.config.Group.Lease)
 		g.mu.Unlock()
-		g.lookAtUnits(now)
+		if g.lookAtUnits(now) {
+			g.about.begins()
+		}
 		g.lookAtLease()
 		g.reserve()
 		select {
@@ -34,17 +41,22 @@ func (g *Group) followUnits(ctx context.Context) {
 	}
 }
 
-func (g *Group) lookAtUnits(now time.Time) {
-	runs := map[string]bool{}
+// patience is how many leases an owner may take to begin a unit. After that it is told that nobody watches the unit.
+const patience = 2
+
+// lookAtUnits says whether other units are stuck than at the look before.
+func (g *Group) lookAtUnits(now time.Time) (changed bool) {
+	runs, has := map[string]bool{}, map[string]bool{}
 	for _, u := range g.running() {
 		u.mu.Lock()
-		runs[u.name] = u.app != nil
+		runs[u.name], has[u.name] = u.app != nil, true
 		u.mu.Unlock()
 	}
 	all := g.member.Units()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.watched.free = 0
+	g.watched.free, g.watched.owns = 0, 0
+	stuck := map[string]bool{}
 	for _, x := range all {
 		watches, mine := runs[x.Unit], x.Mine
 		if _, met := g.watched.since[x.Unit]; !met || watches || !mine && x.Alive {
@@ -54,7 +66,34 @@ func (g *Group) lookAtUnits(now time.Time) {
 		if !mine && !x.Alive {
 			g.watched.free++
 		}
+		if mine && !has[x.Unit] {
+			g.watched.owns++
+		}
+		if !mine || watches {
+			delete(g.watched.mine, x.Unit)
+			continue
+		}
+		if g.watched.mine[x.Unit].IsZero() {
+			g.watched.mine[x.Unit] = now
+		}
+		since := now.Sub(g.watched.mine[x.Unit])
+		if since <= patience*g.config.Group.Lease {
+			continue
+		}
+		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] {
+			g.log.Error("this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit", "unit", x.Unit, "term", x.Term, "for", since.Round(time.Second).String())
+		}
 	}
+	changed = !maps.Equal(stuck, g.watched.stuck)
+	g.watched.stuck = stuck
+	return changed
+}
+
+// stuck are the units that are this member's, and that it does not watch.
+func (g *Group) stuck() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.watched.stuck))
 }
 
 // lacking is how long each unit was not watched.

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"log/slog"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +37,8 @@ func TestGroupUnwatched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := lonelyGroup(t, "a", dir), lonelyGroup(t, "b", dir)
+	var log lockedBuffer
+	a.log = slog.New(slog.NewTextHandler(&log, nil))
 	start := func(g *Group, units []string) {
 		g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: units, Store: g.store, Heed: func(group.Event) {}})
 		t.Cleanup(func() { g.member.Stop() })
@@ -51,6 +55,19 @@ func TestGroupUnwatched(t *testing.T) {
 	lacking(a, now)
 	if got := lacking(a, now.Add(10*time.Second)); got["nats:S"] < 9*time.Second {
 		t.Errorf("a does not run its unit, and tells %v", got)
+	}
+	if err := a.readiness(); err == nil || !strings.Contains(err.Error(), "nats:S") || a.watched.owns != 1 {
+		t.Errorf("a does not watch its unit: ready %v, %d units", err, a.watched.owns)
+	}
+	a.lookAtUnits(now.Add(11 * time.Second))
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "unit=nats:S") {
+		t.Errorf("it is told %d times: %s", n, log.String())
+	}
+	a.frame = &App{}
+	a.tellAbout(t.Context())
+	v, err := ReadGroup(t.Context(), a.store, time.Second)
+	if err != nil || len(v.Units) != 1 || v.Units[0].State != UnitUnwatched || v.Units[0].Owner != "a" {
+		t.Errorf("a reader of the group sees %+v (%v)", v, err)
 	}
 	start(b, nil)
 	eventually(t, "b sees a", func() bool { all := b.member.Units(); return len(all) == 1 && all[0].Alive && all[0].Owner == "a" })

@@ -64,7 +64,9 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 			u.Owner, u.State = x.Owner, UnitOwned
 			owned[x.Owner]++
 			if t, ok := told[x.Owner].Units[x.Unit]; ok && t.Term == x.Term {
-				u.Sources, u.Lag, u.StateAge = &t.Sources, &t.Lag, &t.StateAge
+				if u.Sources, u.Lag, u.StateAge = &t.Sources, &t.Lag, &t.StateAge; t.Unwatched {
+					u.State, u.Sources, u.Lag, u.StateAge = UnitUnwatched, nil, nil, nil
+				}
 			}
 		}
 		v.Units = append(v.Units, u)

@@ -268,7 +268,7 @@ func (a *App) begun(source ingest.Source, in *config.PlacedInput) ingest.Source 
 	if a.options.unit == nil {
 		return source
 	}
-	return a.options.unit.beginsAnew(source, in)
+	return a.options.unit.beginsAnew(source)
 }
 
 func (a *App) stdin() io.Reader {

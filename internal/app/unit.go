@@ -91,7 +91,8 @@ func (u *unit) run() {
 	defer close(u.done)
 	data, through := u.first.Data, u.first.Through
 	if u.first.Missing {
-		data, _ = u.beginAnew(nil, errors.New("it is missing")) // an error says that the unit ends
+		data, _ = u.beginAnew(u.g.remembered(u.name), errors.New("it is missing")) // an error says that the unit ends
+		through = 0
 	}
 	bad := 0 // failures in a row by which the state cannot be read
 	for wait := unitRetryFirst; ; wait = min(2*wait, unitRetryMost) {
@@ -100,6 +101,7 @@ func (u *unit) run() {
 		u.mu.Lock()
 		if u.keeper != nil {
 			data, through = u.keeper.State()
+			u.g.remember(u.name, u.keeper.Place())
 		}
 		u.app, u.pages, u.keeper = nil, nil, nil
 		u.mu.Unlock()

@@ -282,12 +282,12 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", r, got, err)
 		}
 	}
-	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}, {term: 4, owner: "a", home: "c"}, {term: 5, home: "c"}} {
-		if got, err := readUnit(r.append(nil)); err != nil || (unitRecord{got.term, string(got.owner), string(got.next), string(got.home)}) != r {
+	for _, r := range []unitRecord{{}, {term: 3, owner: "a"}, {term: 1 << 60, next: "b"}, {term: 4, owner: "a", home: "c"}, {term: 5, home: "c"}, {term: 6, owner: "a", lost: 5}, {term: 7, next: "b", home: "c", born: "x", lost: 7}, {term: 1, owner: "a", born: "y"}} {
+		if got, err := readUnit(r.append(nil)); err != nil || (unitRecord{got.term, string(got.owner), string(got.next), string(got.home), string(got.born), got.lost}) != r {
 			t.Errorf("%+v: %+v, %v", r, got, err)
 		}
 	}
-	for _, text := range []string{"", "m1", "m2 live 1", "m1 live x", "m1 live ", "u1 1 a", "u1 1 a b ", "u1 1 a b c d", "u2 1 a b", "u1 -1 a b", "s1 1 2 3", "s1 1 2\n", "s1 1 2 x\n"} {
+	for _, text := range []string{"", "m1", "m2 live 1", "m1 live x", "m1 live ", "u1 1 a", "u1 1 a b ", "u1 1 a b c d", "u1 1 a b c d ", "u1 1 a b c d x", "u1 1 a b c d 5 6", "u2 1 a b", "u1 -1 a b", "s1 1 2 3", "s1 1 2\n", "s1 1 2 x\n"} {
 		if _, err := readMember([]byte(text)); err == nil {
 			t.Errorf("member %q", text)
 		}

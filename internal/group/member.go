@@ -21,7 +21,7 @@ type Event struct {
 	Unit string
 	Term uint64
 	Data []byte // of Gained: the state that the owner before has left; nil: none
-	// Missing is of Gained: the unit had an owner before, and its state is gone.
+	// Missing is of Gained: the unit had an owner before, and its state is gone. Of Ended: the record of the lease is gone.
 	Missing bool
 	From    string // of Gained: the life of the owner before, if its lease is over
 	To      string // of Lost: the member that has the unit now, if that is known
@@ -45,6 +45,8 @@ const (
 	Handed
 	// Ended: the lease is over. All units are lost. The member joins again by itself.
 	Ended
+	// Rewritten: the store had lost the record of the unit, and this member has written it again.
+	Rewritten
 )
 
 // Member is one member of a group. It is a state machine. Tick, Take and the calls about units change it.
@@ -86,6 +88,9 @@ type Member struct {
 	listed   []Value          // the latest list of units: what is the same in the next one needs no look at its unit
 	due      []int32          // units that wait for a release, or that were released for this member
 	plan     planner
+
+	suspected []suspect
+	lacking   bool // the latest list of units lacked some that had been in one
 
 	requests []Request
 	events   []Event
@@ -293,19 +298,21 @@ func (m *Member) readOwn(now Instant, p pending, r Reply) {
 		m.away = record.away
 		m.renewedAs(now, record.number, r.Value.Version)
 	case errors.Is(err, ErrNotFound) && m.version != "":
-		m.ended()
+		m.endedAs(Event{Kind: Ended, Missing: true})
 	}
 }
 
 // ended gives up all units and joins under another name: some member has marked the lease as over.
-func (m *Member) ended() {
+func (m *Member) ended() { m.endedAs(Event{Kind: Ended}) }
+
+func (m *Member) endedAs(e Event) {
 	m.peers[m.me].over = true
 	for i := range m.units {
 		if u := &m.units[i]; u.hold != nil {
 			m.lose(u, "")
 		}
 	}
-	m.tell(Event{Kind: Ended})
+	m.tell(e)
 	m.rename()
 }
 

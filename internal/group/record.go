@@ -146,16 +146,23 @@ type unitRecord struct {
 	owner string // name of a member's life; "": none
 	next  string
 	home  string // escaped ID of a member; "": none
+	born  string // a text that no other record of the unit has that was made where there was none; "": not known
+	lost  uint64 // the term that ended a line of records begun after a loss: states below it lack what was before. 0: none
 }
 
 func (r unitRecord) append(to []byte) []byte {
 	to = strconv.AppendUint(append(to, "u1 "...), r.term, 10)
 	to = append(append(to, ' '), orDash(r.owner)...)
 	to = append(append(to, ' '), orDash(r.next)...)
-	if r.home == "" {
+	if r.home == "" && r.born == "" && r.lost == 0 {
 		return to
 	}
-	return append(append(to, ' '), r.home...)
+	to = append(append(to, ' '), orDash(r.home)...)
+	if r.born == "" && r.lost == 0 {
+		return to
+	}
+	to = append(append(append(to, ' '), orDash(r.born)...), ' ')
+	return strconv.AppendUint(to, r.lost, 10)
 }
 
 func orDash(s string) string {
@@ -167,8 +174,8 @@ func orDash(s string) string {
 
 // unitText is a record of a unit, as it stands in the store. To look up a peer by it needs no text of its own.
 type unitText struct {
-	term              uint64
-	owner, next, home []byte // empty: none
+	term, lost              uint64
+	owner, next, home, born []byte // empty: none
 }
 
 var (
@@ -181,11 +188,15 @@ func readUnit(data []byte) (r unitText, err error) {
 	term, rest, ok2 := cutSpace(rest)
 	owner, rest, ok3 := cutSpace(rest)
 	next, home, named := cutSpace(rest)
-	if !ok || !ok2 || !ok3 || named && len(home) == 0 || bytes.IndexByte(home, ' ') >= 0 {
+	home, rest, lined := cutSpace(home)
+	born, lost, ok4 := cutSpace(rest)
+	if !ok || !ok2 || !ok3 || named && len(home) == 0 || lined && !ok4 {
 		return r, errRecord
 	}
-	r.term, err = parseNumber(term)
-	r.owner, r.next, r.home = noDash(owner), noDash(next), home
+	r.owner, r.next, r.home, r.born = noDash(owner), noDash(next), noDash(home), noDash(born)
+	if r.term, err = parseNumber(term); err == nil && lined {
+		r.lost, err = parseNumber(lost)
+	}
 	return r, err
 }
 

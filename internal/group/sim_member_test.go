@@ -152,7 +152,8 @@ func (p *process) heed(e Event) {
 			p.dead = true
 			return
 		}
-		if e.Missing { // the store loses nothing
+		if e.Missing {
+			w.missing++
 			w.violated("%s takes the state of %s as missing", p.id, e.Unit)
 		}
 		w.owners[who] = p
@@ -182,7 +183,6 @@ func (p *process) heed(e Event) {
 type worker struct {
 	p          *process
 	unit       string
-	anomalies  []time.Duration // when each comes
 	term       uint64
 	found      uint64 // findings up to this one
 	open       []simFinding
@@ -199,7 +199,7 @@ type simFinding struct {
 }
 
 func newWorker(p *process, e Event) *worker {
-	x := &worker{p: p, unit: e.Unit, anomalies: p.w.anomalies[e.Unit], term: e.Term, found: e.Through}
+	x := &worker{p: p, unit: e.Unit, term: e.Term, found: e.Through}
 	for _, one := range strings.Fields(string(e.Data)) {
 		number, text, _ := strings.Cut(one, ":")
 		n, _ := strconv.ParseUint(number, 10, 64)
@@ -215,7 +215,8 @@ func (x *worker) step() {
 		return
 	}
 	if !x.yielding {
-		for _, at := range x.anomalies[min(int(x.found), len(x.anomalies)):] {
+		anomalies := w.anomalies[x.unit]
+		for _, at := range anomalies[min(int(x.found), len(anomalies)):] {
 			if at > w.now {
 				break
 			}

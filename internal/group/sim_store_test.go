@@ -88,6 +88,18 @@ func (s *simStore) do(now time.Duration, r Request, lag int) Reply {
 	return reply
 }
 
+// lose removes all records whose keys begin with one of these.
+func (s *simStore) lose(prefixes ...string) {
+	for _, prefix := range prefixes {
+		for _, v := range s.lists[prefix] {
+			delete(s.entries, v.Key)
+			delete(s.before, v.Key)
+		}
+		delete(s.lists, prefix)
+		delete(s.shown, prefix)
+	}
+}
+
 func (s *simStore) dirty(key string) {
 	if l := s.shown[prefixOf(key)]; l != nil {
 		l.dirty = true

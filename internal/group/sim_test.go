@@ -42,6 +42,8 @@ type world struct {
 	twice     int
 	bad       string // the first violation
 	dying     int    // processes die that meet a missing state, so many
+	forgotten bool   // the store has lost records: what holds always does not hold
+	missing   int    // states that were met as missing
 }
 
 func newWorld(seed uint64, size simSize, p planted) *world {
@@ -84,7 +86,7 @@ func (w *world) runUntil(t time.Duration) {
 }
 
 func (w *world) violated(format string, args ...any) {
-	if w.bad == "" {
+	if w.bad == "" && !w.forgotten {
 		w.bad = fmt.Sprintf("at %v: ", w.now) + fmt.Sprintf(format, args...)
 	}
 }

@@ -33,6 +33,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	if h == nil {
 		return
 	}
+	u := &m.units[p.index]
 	h.writing = false
 	record, err := stateRecord{}, r.Err
 	if err == nil {
@@ -45,8 +46,11 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 		h.again = true
 		m.again = append(m.again, p.index)
 		return
-	case record.term > h.term && m.lease.planted != noTermOnWrites:
-		m.lose(&m.units[p.index], "")
+	case (record.term > h.term || record.term == h.term && !h.wrote) && m.lease.planted != noTermOnWrites:
+		// Another member has the unit by now. Or the store has lost the unit's record, and this one is of a line that began again.
+		u.survived = record.term
+		m.suspects(suspect{p.index, u.version, unitRecord{owner: m.name, born: u.born, lost: u.lost}, record.term, false})
+		m.lose(u, "")
 		return
 	default:
 		h.version = r.Value.Version
@@ -54,11 +58,17 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 		if bytes.Equal(record.data, lostState) {
 			h.missing = true // an owner before met that, and ended first
 		}
+		if record.term < u.lost && record.term != u.survived {
+			h.missing = true // whoever began it did not know of the state before
+		}
 	}
 	if record.term == h.term { // only this member writes under this term: it is one of its own writes
 		m.wrote(p.index, record)
 	} else if !h.ready {
 		h.number, h.through, h.data = record.number, record.through, record.data
+		if h.missing {
+			h.through = 0
+		}
 	}
 	m.writeState(p.index)
 }
@@ -80,7 +90,7 @@ func (m *Member) writeState(i int32) {
 	default:
 		return
 	}
-	h.writing = true
+	h.writing, h.wrote = true, true
 	r := Request{Op: Update, Key: m.stateKey(i), Version: h.version, Data: next.append(nil)}
 	if h.version == "" {
 		r.Op = Create

@@ -1,7 +1,9 @@
 package group
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,7 +19,12 @@ type unit struct {
 	home    int32  // who had it before, and left or died, among ids; -1: nobody, or its owner
 	closed  uint64 // terms up to this one are over for this member: it released or lost them
 	claims  bool   // a claim is under way
-	hold    *hold  // nil: it is not this member's
+	missing int    // lists in a row without it, since it was in one
+	born    string // see unitRecord
+	lost    uint64
+	// survived is the term of a state that was there before the record of the unit: the store has lost that one only.
+	survived uint64
+	hold     *hold // nil: it is not this member's
 }
 
 // hold is a unit that this member owns.
@@ -25,6 +32,7 @@ type hold struct {
 	term    uint64
 	ready   bool    // the term is in the state: the caller was told of the unit
 	missing bool    // there was no record of the state, though the unit had an owner before
+	wrote   bool    // a write was asked for
 	version Version // of the state's record; "": none
 	number  uint64  // of the latest write that took effect
 	through uint64  // by this write
@@ -81,11 +89,12 @@ func (m *Member) tookUnits(now Instant, _ pending, r Reply) {
 	}
 	m.listing = 1
 	m.ask(Request{Op: List, Key: memberPrefix}, pending{do: (*Member).tookMembers, sent: now.Mono})
+	m.lift(r.Values)
 	same := m.listed[:min(len(m.listed), len(r.Values))]
 	m.listed = r.Values
 	for k := range r.Values {
 		v := &r.Values[k]
-		if k < len(same) && same[k].Version == v.Version && same[k].Key == v.Key {
+		if k < len(same) && same[k].Version == v.Version && same[k].Key == v.Key && bytes.Equal(same[k].Data, v.Data) {
 			continue // what it says was taken, or was old
 		}
 		if k >= len(m.seen) {
@@ -94,21 +103,25 @@ func (m *Member) tookUnits(now Instant, _ pending, r Reply) {
 			m.seen = shifted(m.seen, k, m.unit(v.Key))
 		}
 		m.units[m.seen[k]].key = v.Key // the store's own text of it is compared faster the next time
-		if i := m.seen[k]; m.units[i].version != v.Version {
+		if i := m.seen[k]; !m.same(&m.units[i], v) {
 			m.apply(now, i, v.Version, v.Data)
 		}
 	}
+	m.miss(now, r.Values)
 }
 
-// apply takes what a unit's record says. Terms grow, and within a term the release is the last change: so
-// what a late answer says is known to be old.
+// apply takes what a unit's record says, unless that is old.
 func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	u := &m.units[i]
 	record, err := readUnit(data)
-	if err != nil || record.term < u.term || record.term == u.term && u.version != "" && u.owner < 0 {
+	if err != nil {
 		return
 	}
-	u.version, u.term, u.owner, u.next, u.home = version, record.term, -1, -1, -1
+	if m.contradicts(u, &record) {
+		m.suspects(suspect{i, version, unitRecord{owner: string(record.owner), next: string(record.next), home: string(record.home), born: string(record.born)}, u.term, true})
+		return
+	}
+	u.version, u.term, u.owner, u.next, u.home, u.missing = version, record.term, -1, -1, -1, 0
 	if len(record.owner) > 0 {
 		u.owner = m.slotOf(record.owner)
 	}
@@ -117,6 +130,9 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	}
 	if len(record.home) > 0 {
 		u.home = m.ids.of(string(record.home))
+	}
+	if u.lost = record.lost; u.born != string(record.born) {
+		u.born = string(record.born)
 	}
 	m.changed = true
 	if u.owner < 0 && u.next == m.me {
@@ -128,7 +144,8 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	case u.hold != nil && u.owner < 0:
 		u.closed, u.hold = u.hold.term, nil
 		m.tell(Event{Kind: Handed, Unit: u.name, Term: u.closed})
-	case u.hold == nil && u.owner == m.me && record.term > u.closed:
+	}
+	if u.hold == nil && u.owner == m.me && record.term > u.closed {
 		u.hold = &hold{term: record.term, to: -1}
 		m.readState(i)
 	}
@@ -260,7 +277,10 @@ func (m *Member) claim(now Instant, i int32) {
 		return
 	}
 	u.claims = true
-	record := unitRecord{term: u.term + 1, owner: m.name}
+	record := unitRecord{term: u.term + 1, owner: m.name, born: u.born, lost: u.lost}
+	if u.term == 0 {
+		record.born = strconv.FormatUint(m.cfg.Random(), 36)
+	}
 	home := u.home
 	u.after = ""
 	if u.owner >= 0 { // its lease is over
@@ -269,10 +289,7 @@ func (m *Member) claim(now Instant, i int32) {
 	if home >= 0 && home != m.peers[m.me].id {
 		record.home = m.ids.names[home]
 	}
-	r := Request{Op: Update, Key: u.key, Version: u.version, Data: record.append(nil)}
-	if u.version == "" {
-		r.Op = Create
-	}
+	r := m.put(u, record)
 	m.ask(r, pending{do: (*Member).claimed, index: i, term: u.term + 1, data: r.Data})
 }
 
@@ -282,6 +299,9 @@ func (m *Member) claimed(now Instant, p pending, r Reply) {
 	u.claims, m.changed = false, true
 	switch {
 	case r.Err == nil && p.life == m.name:
+		if u.missing >= gone {
+			m.tell(Event{Kind: Rewritten, Unit: u.name, Term: p.term})
+		}
 		m.apply(now, p.index, r.Value.Version, p.data)
 	case r.Err != nil && m.lease.planted == lostReplyIsFailure:
 		u.closed = max(u.closed, p.term)
@@ -376,7 +396,7 @@ func (m *Member) release(i int32) {
 	if h.asked || h.writing || h.want != nil {
 		return
 	}
-	record := unitRecord{term: h.term}
+	record := unitRecord{term: h.term, born: u.born, lost: u.lost}
 	home := u.home
 	if m.leaving {
 		home = m.peers[m.me].id
@@ -388,7 +408,7 @@ func (m *Member) release(i int32) {
 		record.home = m.ids.names[home]
 	}
 	h.asked = true
-	r := Request{Op: Update, Key: u.key, Version: u.version, Data: record.append(nil)}
+	r := m.put(u, record)
 	m.ask(r, pending{do: (*Member).released, index: i, term: h.term, data: r.Data})
 }
 

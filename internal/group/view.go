@@ -9,7 +9,7 @@ import (
 type Standing struct {
 	Unit  string
 	Owner string // the owner's ID, "": none
-	Mine  bool
+	Mine  bool   // also while this member does not know yet whether it may act as the owner
 	// Alive says that the owner has renewed its lease within its length.
 	Alive bool
 	Term  uint64
@@ -20,7 +20,7 @@ func (m *Member) Units(now Instant) []Standing {
 	all := make([]Standing, len(m.units))
 	for i := range m.units {
 		u := &m.units[i]
-		all[i] = Standing{Unit: u.name, Mine: u.hold != nil, Term: u.term}
+		all[i] = Standing{Unit: u.name, Mine: u.hold != nil || u.owner == m.me, Term: u.term}
 		if u.owner >= 0 {
 			p := &m.peers[u.owner]
 			all[i].Owner, all[i].Alive = IDOf(p.name), !p.over && p.version != "" && now.Mono-p.since < m.cfg.Lease

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,6 +80,8 @@ type Keeper struct {
 	bytes   int64 // of the state
 	failed  error // why it cannot be written now
 	data    []byte
+	names   []string // objects of data
+	lost    bool     // the store has lost a part of data
 
 	wake      chan struct{}
 	committed chan struct{} // holds one token when a write is done
@@ -110,12 +114,14 @@ func (k *Keeper) back(now time.Time) json.RawMessage {
 		return k.record.Place
 	}
 	if n := len(k.places); n == 0 || now.Sub(k.places[n-1].at) > k.o.Back/10 {
-		k.places = append(k.places, place{now, k.o.Place()})
+		if text := k.o.Place(); text != nil { // it is not known while the unit starts
+			k.places = append(k.places, place{now, text})
+		}
 	}
 	for len(k.places) > 1 && now.Sub(k.places[1].at) > k.o.Back {
 		k.places = k.places[1:]
 	}
-	if now.Sub(k.places[0].at) > k.o.Back {
+	if len(k.places) > 0 && now.Sub(k.places[0].at) > k.o.Back {
 		return k.places[0].text
 	}
 	return k.record.Place
@@ -133,7 +139,7 @@ func New(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{o: o, sizes: defaultSizes, record: r, from: r.end(), through: o.Through, written: o.Through, data: o.State, at: time.Now(),
+	k := &Keeper{o: o, sizes: defaultSizes, record: r, from: r.end(), through: o.Through, written: o.Through, data: o.State, names: slices.Sorted(maps.Keys(r.names())), at: time.Now(),
 		wake: make(chan struct{}, 1), committed: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
 	if k.o.Log == nil {
 		k.o.Log = slog.New(slog.DiscardHandler)
@@ -399,6 +405,7 @@ func (k *Keeper) wrote(next *record, data []byte, from uint64, n int, through ui
 			k.unused = append(k.unused, name)
 		}
 	}
+	rebased := k.rebased
 	k.record, k.replaced, k.rebased = next, nil, false
 	k.mu.Lock()
 	if k.from == from { // else the log was given up meanwhile
@@ -408,7 +415,10 @@ func (k *Keeper) wrote(next *record, data []byte, from uint64, n int, through ui
 		}
 	}
 	k.oldest = time.Now()
-	k.written, k.at, k.failed, k.data = max(k.written, through), time.Now(), nil, data
+	k.written, k.at, k.data, k.names = max(k.written, through), time.Now(), data, slices.Sorted(maps.Keys(names))
+	if !k.lost || rebased {
+		k.lost, k.failed = false, nil
+	}
 	k.bytes = int64(len(data)) + next.bytes()
 	k.mu.Unlock()
 	k.o.Written()

@@ -4,7 +4,8 @@
 // next number to a file that is written and synced already. The link fails if this number is there, so one
 // of several writers wins. A writer that is far behind may link a number that was removed. It sees that there
 // are greater ones, and then its own link counts for nothing, since nobody reads it. A file without content
-// stands for a key that was deleted, so that no number is used twice.
+// stands for a key that was deleted, so that no number is used twice. If the folder is removed and made again, numbers
+// begin above all numbers of before: a member that remembers one wins nothing by it.
 package file
 
 import (
@@ -20,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/group"
 )
@@ -27,12 +29,14 @@ import (
 // Names of folders beside the folders of records.
 const (
 	objectFolder = "objects"
-	newFolder    = "new" // files before they have their names
+	newFolder    = "new"          // files before they have their names
+	firstFile    = "first-number" // number of the first version of keys
 )
 
 // Store is a folder.
 type Store struct {
-	dir string
+	dir    string
+	device uint64 // that dir was on at the start; 0: not known
 
 	mu    sync.Mutex
 	known map[string][]byte // content of records that were listed, by file
@@ -57,6 +61,7 @@ func Open(u *url.URL) (*Store, error) {
 			return nil, err
 		}
 	}
+	s.device = deviceOf(s.dir)
 	return s, nil
 }
 
@@ -239,13 +244,18 @@ func (s *Store) write(key string, data []byte, after group.Version) (group.Versi
 	if err := os.MkdirAll(filepath.Join(s.dir, folder), 0o700); err != nil {
 		return "", err
 	}
-	next := version{name, number + 1}
 	// Versions before the last two are removed, so the next number of a writer far behind is free again.
 	// The writer looks before it links, and again after that.
 	if all, err := s.versions(folder, name); err != nil {
 		return "", err
 	} else if last := lastOf(all); last != number {
 		return "", group.ErrConflict
+	}
+	next := version{name, number + 1}
+	if number == 0 {
+		if next.number, err = s.first(); err != nil {
+			return "", err
+		}
 	}
 	if err := s.link(filepath.Join(folder, next.file()), data); err != nil {
 		return "", err
@@ -268,16 +278,46 @@ func lastOf(all []version) uint64 {
 	return all[len(all)-1].number
 }
 
+// first is the number of first versions. It stands in the folder, so that each member has the same.
+func (s *Store) first() (uint64, error) {
+	path := filepath.Join(s.dir, firstFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		now := strconv.FormatInt(max(time.Now().UnixNano(), 1), 10)
+		if err := s.link(firstFile, []byte(now)); err != nil && !errors.Is(err, group.ErrConflict) {
+			return 0, err
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(string(text), 10, 63)
+}
+
 // link gives new content a name that no file has. It answers with ErrConflict if one has it. When it
 // returns nil, content and name survive a power cut.
 func (s *Store) link(name string, data []byte) error {
 	temporary := filepath.Join(s.dir, newFolder, rand.Text())
-	if err := writeSynced(temporary, data); err != nil {
+	path := filepath.Join(s.dir, name)
+	err := writeSynced(temporary, data)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed the folder
+		if err := s.again(filepath.Dir(temporary)); err != nil {
+			return err
+		}
+		err = writeSynced(temporary, data)
+	}
+	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary)
-	path := filepath.Join(s.dir, name)
-	if err := os.Link(temporary, path); err != nil {
+	if err = os.Link(temporary, path); errors.Is(err, fs.ErrNotExist) {
+		if err := s.again(filepath.Dir(path)); err != nil {
+			return err
+		}
+		err = os.Link(temporary, path)
+	}
+	if err != nil {
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -289,6 +329,22 @@ func (s *Store) link(name string, data []byte) error {
 		}
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// again makes a folder that somebody has removed. Where a volume is not mounted any more, it makes none: below the place where the volume
+// was, each machine would have a store of its own.
+func (s *Store) again(folder string) error {
+	there := folder
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	if now := deviceOf(there); s.device != 0 && now != s.device {
+		return fmt.Errorf("%s is on another file system than at the start: is the volume mounted?", s.dir)
+	}
+	return os.MkdirAll(folder, 0o700)
 }
 
 func writeSynced(path string, data []byte) error {
@@ -358,7 +414,7 @@ func (s *Store) DeleteObject(_ context.Context, name string) error {
 // ListObjects implements the store.
 func (s *Store) ListObjects(_ context.Context, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, objectFolder))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var names []string

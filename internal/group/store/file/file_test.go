@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,7 +73,11 @@ func TestFarBehind(t *testing.T) {
 		t.Errorf("an old writer: %v", err)
 	}
 	// Between its look at the folder and its link the others may have come this far.
-	if err := s.link("a/"+version0("x", 2), []byte("stale")); err != nil {
+	number, err := strconv.ParseUint(string(first), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.link("a/"+version0("x", number+1), []byte("stale")); err != nil {
 		t.Fatal(err)
 	}
 	v, err := s.Get(ctx, "a/x")
@@ -93,4 +98,74 @@ func TestHalfWritten(t *testing.T) {
 	if err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
+}
+
+// TestFolderIsRemoved: whoever uses the folder makes it again. Nothing of before counts: no version, and no content that was read.
+func TestFolderIsRemoved(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		s := open(t, folder(t))
+		ctx := t.Context()
+		before, err := s.Create(ctx, "a/x", []byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := s.List(ctx, "a/"); err != nil || len(v) != 1 {
+			t.Fatal(v, err)
+		}
+		if all {
+			err = os.RemoveAll(s.dir)
+		} else {
+			err = errors.Join(os.RemoveAll(filepath.Join(s.dir, "a")), os.RemoveAll(filepath.Join(s.dir, newFolder)), os.RemoveAll(filepath.Join(s.dir, objectFolder)), os.Remove(filepath.Join(s.dir, firstFile)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names, err := s.ListObjects(ctx, ""); err != nil || len(names) != 0 {
+			t.Errorf("objects %v, %v", names, err)
+		}
+		after, err := s.Create(ctx, "a/x", []byte("after"))
+		if err != nil || after == before {
+			t.Fatalf("version %s, before %s: %v", after, before, err)
+		}
+		if v, err := s.List(ctx, "a/"); err != nil || len(v) != 1 || string(v[0].Data) != "after" {
+			t.Errorf("it lists %v, %v", v, err)
+		}
+		if _, err := s.Update(ctx, "a/x", []byte("x"), before); !errors.Is(err, group.ErrConflict) {
+			t.Errorf("a write to a version of before: %v", err)
+		}
+		if err := s.PutObject(ctx, "o", []byte("x")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestVolumeIsGone: below a volume that is not mounted any more no store is made: each machine would have one of its own.
+func TestVolumeIsGone(t *testing.T) {
+	s := open(t, folder(t))
+	if s.device == 0 {
+		t.Skip("file systems are not told apart here")
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.device++
+	if _, err := s.Create(t.Context(), "a/x", []byte("1")); err == nil || !strings.Contains(err.Error(), "mounted") {
+		t.Errorf("a record: %v", err)
+	}
+	if err := s.PutObject(t.Context(), "o", []byte("1")); err == nil {
+		t.Error("an object is written")
+	}
+	if all, err := s.List(t.Context(), "a/"); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// folder is one that a test may remove.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "group")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

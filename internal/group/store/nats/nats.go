@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/isowatch/isowatch/internal/group"
@@ -29,6 +31,12 @@ type Store struct {
 	copies  int           // of the bucket; 0: not known
 	wait    time.Duration // answerWait, but in tests
 	chunk   int           // the most bytes of a message of an object
+
+	js       jetstream.JetStream
+	bucket   string
+	replicas int
+	mending  sync.Mutex
+	mended   time.Time
 }
 
 // chunkMost leaves room in a message for its headers.
@@ -73,37 +81,60 @@ const answerWait = 2 * time.Second
 
 // Open opens a bucket, and makes it with so many replicas if it is not there; 0: it makes none. close ends the connection.
 func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas int, close func()) (*Store, error) {
-	s := &Store{close: close, wait: answerWait, chunk: chunkMost(js)}
-	err := untilAnswered(ctx, func(ctx context.Context) (err error) {
-		s.records, err = js.KeyValue(ctx, bucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
-			s.records, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: replicas})
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("bucket %s: %w", bucket, err)
+	s := &Store{close: close, wait: answerWait, chunk: chunkMost(js), js: js, bucket: bucket, replicas: replicas}
+	var err error
+	if s.records, s.objects, err = s.open(ctx); err != nil {
+		return nil, err
 	}
 	asking, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
 	if status, err := s.records.Status(asking); err == nil {
 		s.copies = status.Config().Replicas
-	}
-	cancel()
-	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
-		s.objects, err = js.ObjectStore(ctx, bucket+objectsSuffix)
-		if errors.Is(err, jetstream.ErrBucketNotFound) && replicas > 0 {
-			s.objects, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket + objectsSuffix, Replicas: replicas})
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("bucket %s: %w", bucket+objectsSuffix, err)
 	}
 	return s, nil
 }
 
 // Replicas is how many copies of the bucket the servers keep; 0: that is not known.
 func (s *Store) Replicas() int { return s.copies }
+
+func (s *Store) open(ctx context.Context) (records jetstream.KeyValue, objects jetstream.ObjectStore, err error) {
+	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
+		records, err = s.js.KeyValue(ctx, s.bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) && s.replicas > 0 {
+			records, err = s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: s.bucket, History: 1, Replicas: s.replicas})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("bucket %s: %w", s.bucket, err)
+	}
+	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
+		objects, err = s.js.ObjectStore(ctx, s.bucket+objectsSuffix)
+		if errors.Is(err, jetstream.ErrBucketNotFound) && s.replicas > 0 {
+			objects, err = s.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.bucket + objectsSuffix, Replicas: s.replicas})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("bucket %s: %w", s.bucket+objectsSuffix, err)
+	}
+	return records, objects, nil
+}
+
+// mend makes the buckets again that somebody has deleted. A server without a leader does not say that they are gone. It looks
+// once in answerWait at most. The handles that Open gave stay: they name the bucket only.
+func (s *Store) mend(ctx context.Context, err error) {
+	gone := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrStreamNotFound)
+	if !gone || s.replicas == 0 || !s.mending.TryLock() {
+		return
+	}
+	defer s.mending.Unlock()
+	if time.Since(s.mended) < s.wait {
+		return
+	}
+	s.mended = time.Now()
+	_, _, _ = s.open(ctx) // else the next request that fails looks again
+}
 
 // untilAnswered asks again when no answer comes.
 func untilAnswered(ctx context.Context, ask func(context.Context) error) error {
@@ -150,6 +181,7 @@ func (s *Store) Get(ctx context.Context, key string) (group.Value, error) {
 func (s *Store) List(ctx context.Context, prefix string) ([]group.Value, error) {
 	w, err := s.records.Watch(ctx, subject(prefix)+"*", jetstream.IgnoreDeletes())
 	if err != nil {
+		s.mend(ctx, err)
 		return nil, err
 	}
 	defer w.Stop()

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/internal/group/storetest"
 
@@ -194,5 +195,75 @@ func TestRefusedPart(t *testing.T) {
 	got, err := s.GetObject(t.Context(), "a")
 	if err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%d bytes are written, %d read: %v", len(data), len(got), err)
+	}
+}
+
+// TestBucketIsDeleted: a store that is used makes deleted buckets again, and goes on. One that only looks makes none.
+func TestBucketIsDeleted(t *testing.T) {
+	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), js, "GROUP", 1, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks, err := Open(t.Context(), js, "GROUP", 0, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Create(t.Context(), "a/x", []byte("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove := func(streams ...string) {
+		t.Helper()
+		s.mended = time.Time{}
+		for _, name := range streams {
+			if err := js.DeleteStream(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	eventually := func(what string, try func() error) {
+		t.Helper()
+		err := try()
+		for deadline := time.Now().Add(20 * time.Second); err != nil; err = try() {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+	}
+	remove("KV_GROUP", "OBJ_GROUP_objects")
+	if _, err := looks.List(t.Context(), "a/"); err == nil {
+		t.Error("a bucket that is gone is listed")
+	}
+	if _, err := js.Stream(t.Context(), "KV_GROUP"); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("whoever looks makes the bucket: %v", err)
+	}
+	eventually("a list", func() error { _, err := s.List(t.Context(), "a/"); return err })
+	if _, err := s.Update(t.Context(), "a/x", []byte("2"), before+"0"); !errors.Is(err, group.ErrConflict) {
+		t.Errorf("a write to a version of before: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "a/x", []byte("1")); err != nil {
+		t.Error(err)
+	}
+	if err := s.PutObject(t.Context(), "o", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	remove("OBJ_GROUP_objects")
+	eventually("an object", func() error { return s.PutObject(t.Context(), "p", []byte("x")) })
+	if got, err := s.GetObject(t.Context(), "p"); err != nil || string(got) != "x" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -31,6 +31,7 @@ func (s *Store) PutObject(ctx context.Context, name string, data []byte) error {
 	chunk := min(s.chunk, max(len(data), 1))
 	meta := jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: uint32(chunk)}}
 	if _, err := s.objects.Put(trying, meta, bytes.NewReader(data)); err != nil {
+		s.mend(ctx, err)
 		return err
 	}
 	if len(data) <= chunk {
