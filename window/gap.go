@@ -18,9 +18,6 @@ type Gap struct {
 	Elsewhere bool
 }
 
-// StateLost begins the reason of a gap that stands for a lost state, not for lost records.
-const StateLost = "the state of the unit is lost"
-
 // texts are the headline and the explanation of a finding about g.
 func (g *Gap) texts(source string) (headline, explanation string) {
 	if g.Elsewhere {
@@ -33,6 +30,9 @@ const (
 	apartCause = "Records of the source come by several streams, subjects or topics. Records without a source all have the source default, by whichever subject they come."
 	apartNext  = "Let each client name its own source, and send all records of a source to one stream, subject or topic. Then give the group another name: the old one remembers the source."
 )
+
+// StateLost begins the reason of a gap that stands for a lost state, not for lost records.
+const StateLost = "the state of the unit is lost"
 
 // Lost is the input that was lost before it was read, beside what the sessions' own
 // numbers show.

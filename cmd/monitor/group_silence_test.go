@@ -29,6 +29,6 @@ func TestGroupHearsNothing(t *testing.T) {
 		t.Error("the metric does not say so")
 	}
 	m.toState.cut(false, false)
-	says("the group's store answers again")
+	says("this member has its lease again")
 	r.await(t, "the metric", func() bool { return strings.Contains(get(t, m.address(t)+"/metrics"), "isowatch_group_lease_up 1\n") })
 }

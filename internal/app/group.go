@@ -46,10 +46,10 @@ type Group struct {
 	mu      sync.Mutex
 	owned   map[string]*unit
 	moves   map[string]int64           // by reason
-	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
 	places  map[string]json.RawMessage // see remember
 	split   int                        // sources that are met in two units of the group
 	units   []string                   // by now
+	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
 	watched unwatched
 
 	// Of followUnits.

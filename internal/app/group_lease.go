@@ -36,7 +36,7 @@ func storeFault(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the group's store does not answer: check that its servers run, and the network to them"
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, nats.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
-		return fmt.Sprintf("the group's store has answered %q: its bucket is gone. Restore it from a copy, or start a member again: it makes a bucket", err)
+		return fmt.Sprintf("the group's store has answered %q: its bucket is gone. Members make it again, if the rights of their login allow that", err)
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Sprintf("the group's store has answered %q: its bucket has no leader, or its bucket is gone. Look at it with nats kv ls", err)
 	}

@@ -96,7 +96,7 @@ func TestStoreThatIsAway(t *testing.T) {
 	began := time.Now()
 	u := url.URL{Scheme: "nats", Host: "127.0.0.1:1", Path: "/G"}
 	_, err := OpenGroup(t.Context(), u.String(), "")
-	if err == nil || !strings.Contains(err.Error(), "at 127.0.0.1:1: ") || !strings.Contains(err.Error(), "connection refused") || time.Since(began) > 2*readerWait {
+	if err == nil || !strings.Contains(err.Error(), "at 127.0.0.1:1: ") || !strings.Contains(err.Error(), "connection refused") || time.Since(began) > 3*readerWait {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }

@@ -97,8 +97,8 @@ func connected(ctx context.Context, conn *nats.Conn, member bool) error {
 		most = storeWait
 	}
 	const pause = 20 * time.Millisecond
-	for waited := time.Duration(0); !conn.IsConnected(); waited += pause {
-		if waited >= most {
+	for began := time.Now(); !conn.IsConnected(); {
+		if time.Since(began) >= most {
 			return fmt.Errorf("no answer within %v", most)
 		}
 		select {

@@ -13,12 +13,12 @@ type unwatched struct {
 	since map[string]time.Time // by unit: when somebody watched it, or when this member met it
 	told  map[string]bool      // by unit: it is this member's to tell
 	free  int                  // units without a living owner
-	owns  int                  // units that are this member's in the store, and that it does not have
-	mine  map[string]time.Time // by unit: since when it is this member's and is not watched
-	stuck map[string]bool      // units that are this member's, and that it has not watched for longer than patience
 	// looked is when this member looked last, and paused the longest time between two looks within the last two leases.
 	looked, pausedAt time.Time
 	paused           time.Duration
+	owns             int                  // units that are this member's in the store, and that it does not have
+	mine             map[string]time.Time // by unit: since when it is this member's and is not watched
+	stuck            map[string]bool      // units that are this member's, and that it has not watched for longer than patience
 }
 
 // followUnits looks four times in a lease who watches what.

@@ -100,16 +100,6 @@ func TestHalfWritten(t *testing.T) {
 	}
 }
 
-// folder is a folder below a volume, made once as for a new group.
-func folder(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "group")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // TestFolderIsRemoved: whoever uses the folder makes it again. Nothing of before counts: no version, and no content that was read.
 func TestFolderIsRemoved(t *testing.T) {
 	for _, all := range []bool{true, false} {
@@ -168,4 +158,14 @@ func TestVolumeIsGone(t *testing.T) {
 	if all, err := s.List(t.Context(), "a/"); err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
+}
+
+// folder is one that a test may remove.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "group")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -94,6 +94,9 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket string, replicas i
 	return s, nil
 }
 
+// Replicas is how many copies of the bucket the servers keep; 0: that is not known.
+func (s *Store) Replicas() int { return s.copies }
+
 func (s *Store) open(ctx context.Context) (records jetstream.KeyValue, objects jetstream.ObjectStore, err error) {
 	err = untilAnswered(ctx, func(ctx context.Context) (err error) {
 		records, err = s.js.KeyValue(ctx, s.bucket)
@@ -132,9 +135,6 @@ func (s *Store) mend(ctx context.Context, err error) {
 	s.mended = time.Now()
 	_, _, _ = s.open(ctx) // else the next request that fails looks again
 }
-
-// Replicas is how many copies of the bucket the servers keep; 0: that is not known.
-func (s *Store) Replicas() int { return s.copies }
 
 // untilAnswered asks again when no answer comes.
 func untilAnswered(ctx context.Context, ask func(context.Context) error) error {
