@@ -42,12 +42,20 @@ type Store struct {
 	known map[string][]byte // content of records that were listed, by file
 }
 
-// Open opens the folder of a URL, file:///DIR, and makes it if it is not there.
+// Open opens the folder of a URL, file:///DIR. It does not make the folder: where a volume is not mounted, that would be a store of
+// this machine alone.
 func Open(u *url.URL) (*Store, error) {
 	if u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) || u.RawQuery != "" {
 		return nil, fmt.Errorf("%s: want file:///DIR", u.Redacted())
 	}
 	s := &Store{dir: filepath.FromSlash(u.Path), known: map[string][]byte{}}
+	if info, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s on this machine\nMount the volume that all members share. For a new group, make the folder once: mkdir %s", s.dir, s.dir)
+	} else if err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", s.dir)
+	}
 	for _, name := range []string{objectFolder, newFolder} {
 		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o700); err != nil {
 			return nil, err
@@ -323,8 +331,8 @@ func (s *Store) link(name string, data []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// again makes a folder that somebody has removed. It makes none where a volume is not mounted any more: each machine would have a store of
-// its own there.
+// again makes a folder that somebody has removed. It makes none where a volume is not mounted any more: each machine would have a
+// store of its own there.
 func (s *Store) again(folder string) error {
 	there := folder
 	for {
