@@ -174,13 +174,14 @@ func (g *Group) pagesBase() string {
 	return g.address()
 }
 
-// pagesAt is where people reach the pages of the unit; "": nowhere.
+// pagesAt is where people reach the pages of the unit, by any member; "" without http.external-url. The address of a member would make
+// the text of a finding depend on who delivers it.
 func (u *unit) pagesAt() string {
-	base := u.g.pagesBase()
-	if base == "" {
+	at := u.g.config.HTTP.ExternalURL
+	if at == "" {
 		return ""
 	}
-	return base + web.UnitPages + unitID(u.name)
+	return strings.TrimRight(at, "/") + web.UnitPages + unitID(u.name)
 }
 
 // unitsOf are the units in which a source was met; all units for "", or if it was met in none.
