@@ -103,7 +103,7 @@ func TestSQL(t *testing.T) {
 	}
 	want := strings.TrimLeft(`
 committed s1#1; insert stock/1=5 @1
-committed REPEATABLE READ s1#2; r stock/1=5 @1; w stock/1=4 @2 <@1; range stock/0000000000000000001..stock0 stock/0000000000000000001=@2
+committed REPEATABLE READ s1#2; r stock/1=5 @1; w stock/1=4 @2 <@1; range stock/0000000000000000001..stock0 stock/0000000000000000001=4@2
 aborted s1#3; w stock/1=7 @3 <@2
 unknown s1#4; w stock/1=8 @4 <@2
 `, "\n")
