@@ -18,8 +18,8 @@ import (
 	"github.com/isowatch/isowatch/internal/catalog"
 )
 
-// silenced is how long the folders' silence holds: 200 years.
-const silenced = int64(200 * 365 * 24 * time.Hour)
+// silencedFor is how long the folders' silence holds: 200 years.
+const silencedFor = int64(200 * 365 * 24 * time.Hour)
 
 // TestMarksOfARelease opens folders with what people said of a group, and with findings that may still grow. The
 // service goes on: the marks are there, and the findings are neither told anew nor lost.
@@ -105,7 +105,7 @@ func writeMarkedFolder(t *testing.T, file string) {
 		}
 		if _, err := a.shelf.Mark(groupKey(&f), func(m *catalog.Marks) {
 			m.Acknowledged = &catalog.Mark{Who: "ann", Why: "ticket 17", At: a.now()}
-			m.Silenced = &catalog.Mark{Who: "bob", Why: "until the release", At: a.now(), Until: a.now() + silenced}
+			m.Silenced = &catalog.Mark{Who: "bob", Why: "until the release", At: a.now(), Until: a.now() + silencedFor}
 		}); err != nil {
 			t.Fatal(err)
 		}
