@@ -135,10 +135,6 @@ func (g *Group) noteAsked(ctx context.Context, member string, err error) {
 	if ctx.Err() == context.Canceled {
 		return // the client went away
 	}
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
 	g.mu.Lock()
 	if g.unasked == nil {
 		g.unasked = map[string]bool{}
@@ -147,7 +143,7 @@ func (g *Group) noteAsked(ctx context.Context, member string, err error) {
 	g.unasked[member] = err != nil
 	g.mu.Unlock()
 	if err != nil && !told {
-		g.log.Warn("a member could not be asked for its pages", "member", member, "err", text)
+		g.log.Warn("a member could not be asked for its pages", "member", member, "err", err)
 	}
 }
 

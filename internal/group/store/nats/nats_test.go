@@ -45,8 +45,9 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// TestLooksOnly: whoever only looks makes no bucket, and says which one is not there.
-func TestLooksOnly(t *testing.T) {
+// streams are those of a server of its own.
+func streams(t *testing.T) jetstream.JetStream {
+	t.Helper()
 	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +57,18 @@ func TestLooksOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), js, "TYPO", 0, conn.Close); err == nil || !strings.Contains(err.Error(), "TYPO") {
+	return js
+}
+
+// TestLooksOnly: whoever only looks makes no bucket, and says which one is not there.
+func TestLooksOnly(t *testing.T) {
+	js := streams(t)
+	if _, err := Open(t.Context(), js, "TYPO", 0, func() {}); err == nil || !strings.Contains(err.Error(), "TYPO") {
 		t.Errorf("a bucket that is not there: %v", err)
 	}
 	for name := range js.StreamNames(t.Context()).Name() {
@@ -200,20 +207,7 @@ func TestRefusedPart(t *testing.T) {
 
 // TestBucketIsDeleted: a store that is used makes deleted buckets again, and goes on. One that only looks makes none.
 func TestBucketIsDeleted(t *testing.T) {
-	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	conn, err := nats.Connect(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := streams(t)
 	s, err := Open(t.Context(), js, "GROUP", 1, func() {})
 	if err != nil {
 		t.Fatal(err)
