@@ -158,7 +158,7 @@ sim:
 	ISOWATCH_SIM=$(SIM) ISOWATCH_SIM_FROM=$(FROM) go test -timeout 6h -v ./internal/simtest/...
 
 # The claims of a group in virtual time: 300 members, 3,000 units, 1,000 faults a seed, SEEDS seeds from FROM on.
-# 300 take some 8 minutes on two free cores. go test runs a short form.
+# 300 take some 9 minutes on two free cores. go test runs a short form.
 SEEDS ?= 300
 sim-group:
 	ISOWATCH_SIM_GROUP=$(SEEDS) ISOWATCH_SIM_GROUP_FROM=$(FROM) go test -count=1 -timeout 6h -v -run '^TestSim' ./internal/group
