@@ -6,8 +6,10 @@ package solve
 // theory propagation.
 type foresight struct {
 	reach *reachable
-	// sides are, by the node that an edge of a literal leads to, the edges of open literals.
+	// sides are, by the node that an edge of a literal leads to, the edges of open literals. from has their tails, side by
+	// side: they are looked at far more often than the rest.
 	sides [][]side
+	from  [][]Node
 	marks []mark // of reach before the literal, by place in trail
 	out   []ruledOut
 	way   []crumb
@@ -69,7 +71,7 @@ func (s *search) spent() int64 {
 // foresee makes the search look ahead. Nothing is decided.
 func (s *search) foresee() {
 	n := len(s.ord.rank)
-	f := &foresight{reach: newReachable(n), sides: make([][]side, n), out: make([]ruledOut, len(s.vars)), done: make([]int32, n)}
+	f := &foresight{reach: newReachable(n), sides: make([][]side, n), from: make([][]Node, n), out: make([]ruledOut, len(s.vars)), done: make([]int32, n)}
 	nodes := make([]Node, n)
 	for v, at := range s.ord.rank {
 		nodes[at] = Node(v)
@@ -89,7 +91,7 @@ func (s *search) foresee() {
 		s.lookAt(int32(v))
 	}
 	for x := range f.sides {
-		s.rule(reaching{Node(x), ^uint64(0)})
+		s.ruleAll(Node(x))
 	}
 }
 
@@ -97,7 +99,7 @@ func (s *search) foresee() {
 func (s *search) lookAt(v int32) {
 	put := func(from, to Node, lit, why int32) {
 		if x, y := s.local[from], s.local[to]; x >= 0 && y >= 0 {
-			s.ahead.sides[y] = append(s.ahead.sides[y], side{x, lit, why})
+			s.ahead.sides[y], s.ahead.from[y] = append(s.ahead.sides[y], side{x, lit, why}), append(s.ahead.from[y], x)
 		}
 	}
 	if r := s.vars[v].read(); r >= 0 {
@@ -116,18 +118,31 @@ func (s *search) lookAt(v int32) {
 	}
 }
 
-// rule decides the open literals that would lead to x from what it reaches now.
-func (s *search) rule(x reaching) {
-	f := s.ahead
-	sides := f.sides[x.node]
-	s.steps += int64(len(sides)) / 16
-	for i := range sides {
-		e := &sides[i]
-		if x.words>>(uint32(e.from)/64%64)&1 != 0 && s.value[e.lit/2] == 0 && f.reach.has(x.node, e.from) {
-			f.out[e.lit/2] = ruledOut{x.node, int32(i), int32(len(s.ord.links))}
-			s.assign(e.lit^1, foreseen)
+// ruleAll decides the open literals that would lead to x from a node that it reaches.
+func (s *search) ruleAll(x Node) {
+	for i := range s.ahead.sides[x] {
+		if e := &s.ahead.sides[x][i]; s.value[e.lit/2] == 0 && s.ahead.reach.has(x, e.from) {
+			s.ruleOut(x, i)
 		}
 	}
+}
+
+// rule decides the open literals that would lead to x from a node that it reaches by the latest edge.
+func (s *search) rule(x Node) {
+	from, fresh := s.ahead.from[x], s.ahead.reach.fresh
+	s.steps += int64(len(from)) / 16
+	for i, y := range from {
+		if fresh[uint32(y)/64]>>(uint32(y)%64)&1 != 0 && s.value[s.ahead.sides[x][i].lit/2] == 0 {
+			s.ruleOut(x, i)
+		}
+	}
+}
+
+// ruleOut assigns the negation of the literal of a side.
+func (s *search) ruleOut(x Node, side int) {
+	lit := s.ahead.sides[x][side].lit
+	s.ahead.out[lit/2] = ruledOut{x, int32(side), int32(len(s.ord.links))}
+	s.assign(lit^1, foreseen)
 }
 
 // linkAhead adds an edge within the component.
