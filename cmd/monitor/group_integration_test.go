@@ -28,9 +28,7 @@ func init() {
 		t.Helper()
 		broker := testkafka.ForTest(t, testkafka.Config{Heap: "128m"})
 		for _, topic := range topics {
-			if err := broker.CreateTopic(t.Context(), topic, partitions, nil); err != nil {
-				t.Fatal(err)
-			}
+			tryUntilDone(t, "topic", func() error { return broker.CreateTopic(t.Context(), topic, partitions, nil) })
 		}
 		return broker.Addr()
 	}

@@ -109,7 +109,7 @@ func TestGroupStoreIsLost(t *testing.T) {
 				return r.members[0].logged("watches the unit") > 0 && r.members[1].logged("watches the unit") > 0 && r.members[2].logged("watches the unit") > 0
 			})
 			r.records = records[:300]
-			r.publish(t, 5*time.Second)
+			r.publish(t.Context(), t, 5*time.Second)
 			r.settle(t, nil)
 			before := len(r.texts())
 			if before == 0 {
@@ -130,7 +130,7 @@ func TestGroupStoreIsLost(t *testing.T) {
 			r.await(t, "members that watch all units again", func() bool { return watches() >= want })
 			t.Logf("watched again after %v", time.Since(at).Round(100*time.Millisecond))
 			r.records = records[300:]
-			r.publish(t, time.Second)
+			r.publish(t.Context(), t, time.Second)
 			r.await(t, "findings behind the loss", func() bool { return len(r.texts()) > before+2*groupSources })
 			told := 0
 			for _, m := range r.members {

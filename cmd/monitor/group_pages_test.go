@@ -23,7 +23,7 @@ func TestGroupPages(t *testing.T) {
 	r.start(t, "a")
 	r.start(t, "b")
 	a, b := r.members[0].address(t), r.members[1].address(t)
-	r.publish(t, time.Second)
+	r.publish(t.Context(), t, time.Second)
 	r.await(t, "findings of each source", func() bool { return len(r.texts()) >= 2*groupSources })
 	r.await(t, "same findings on both members", func() bool { return len(listed(t, a)) == len(r.texts()) && len(listed(t, b)) == len(r.texts()) })
 

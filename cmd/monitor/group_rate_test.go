@@ -44,7 +44,7 @@ func measureThroughput(t *testing.T, each int) {
 	records := joined(pacedMessages(t, each, each/100, 150*time.Microsecond), 10)
 	planted := plantedFindings(t, records)
 	open := sharedInput(t)
-	newGroupRun(t, records, open, "").publish(t, 0)
+	newGroupRun(t, records, open, "").publish(t.Context(), t, 0)
 	forms := []struct{ name, state, members string }{{"one monitor", "", "a"}, {"three monitors", "", "abc"}, {"a group of one, file", "file", "a"}, {"a group of one, nats", "nats", "a"}, {"a group of three, nats", "nats", "abc"}}
 	least := map[string]time.Duration{}
 	for range 2 {

@@ -19,7 +19,7 @@ func TestGroupReload(t *testing.T) {
 	r := newGroupRun(t, nil, natsGroup, "file")
 	r.start(t, "a")
 	r.records = records[:200]
-	r.publish(t, time.Second)
+	r.publish(t.Context(), t, time.Second)
 	r.await(t, "findings", func() bool { return len(r.texts()) >= groupSources })
 
 	m := r.members[0]
@@ -43,7 +43,7 @@ func TestGroupReload(t *testing.T) {
 	reload(bytes.ReplaceAll(settings, []byte(r.hook), []byte(hook.URL)), `msg="the new configuration is in effect" unit=nats:G:g.2`)
 	before := len(r.texts())
 	r.records = records[200:]
-	r.publish(t, time.Second)
+	r.publish(t.Context(), t, time.Second)
 	other.await(t, "findings at the other receiver", func() bool { return len(other.texts()) >= groupSources })
 	if after := len(r.texts()); after != before {
 		t.Errorf("the receiver before got %d findings more", after-before)

@@ -52,7 +52,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 			r.start(t, "a")
 			r.records = records[:300]
-			r.publish(t, 5*time.Second)
+			r.publish(t.Context(), t, 5*time.Second)
 			r.settle(t, nil)
 			m := r.members[0]
 			m.signal(t, syscall.SIGTERM)
@@ -71,7 +71,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			damageStates(t, s, damage.change)
 			r.start(t, "b")
 			r.records = records[300:]
-			r.publish(t, time.Second)
+			r.publish(t.Context(), t, time.Second)
 			r.await(t, "a gap for each source", func() bool { return r.gaps(regexp.QuoteMeta(damage.reason)) == groupSources })
 			if n := r.gaps(`"last_position":"nats:G/[1-9]`); n != groupSources {
 				t.Errorf("%d gaps name what is missing:\n%v", n, r.texts())

@@ -63,7 +63,7 @@ func TestGroupFindingsInPart(t *testing.T) {
 	r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 	r.start(t, "a")
 	r.records = plantedMessages(t, 6_000, 1_000)[:300]
-	r.publish(t, 5*time.Second)
+	r.publish(t.Context(), t, 5*time.Second)
 	r.settle(t, nil)
 	m := r.members[0]
 	m.signal(t, syscall.SIGTERM)
