@@ -118,9 +118,7 @@ func aWay(rng *rand.Rand) (up, down bool) {
 // must say which unit it has lost.
 func (r *groupRun) robbed(t *testing.T, m *groupMember, away, back func()) {
 	t.Helper()
-	r.await(t, m.name+" to have a unit", func() bool {
-		return m.logged("watches the unit") > m.logged("lost the unit")+m.logged("hands the unit over")
-	})
+	r.await(t, m.name+" to have a unit", m.hasUnit)
 	recovered := func() (n int) {
 		for _, other := range r.members {
 			if other != m {
@@ -135,6 +133,20 @@ func (r *groupRun) robbed(t *testing.T, m *groupMember, away, back func()) {
 	r.await(t, "another member to take the units of "+m.name, func() bool { return recovered() > before })
 	back()
 	r.await(t, m.name+" to say which unit it has lost", func() bool { return m.logged("lost the unit") > lost })
+}
+
+// saidUnit is what a member logs of the beginning and the end of a term.
+var saidUnit = regexp.MustCompile(`msg="(watches the unit|lost the unit|hands the unit over)" (unit=\S+ term=\d+)`)
+
+// hasUnit says whether the member watches a unit, by its log. It may hand over one that it has not begun to watch.
+func (m *groupMember) hasUnit() bool {
+	has := map[string]bool{}
+	for _, said := range saidUnit.FindAllStringSubmatch(m.log.String(), -1) {
+		if delete(has, said[2]); said[1] == "watches the unit" {
+			has[said[2]] = true
+		}
+	}
+	return len(has) > 0
 }
 
 // logged is how often a text is in the member's log.
