@@ -31,7 +31,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
 			"finding's transactions. \"monitor check --contract start=existing\" finds the anomaly again in this history.\n\n" +
-			"With --group-state it prints the findings of a group. Exit code 2: the state of some unit cannot be read as a whole.\n" +
+			"With --group-state it prints what a group has found. Exit code 2: the state of some unit cannot be read as a whole.\n" +
 			"The unit is named, and its other findings are printed.",
 		Example: "  monitor findings --data ./isowatch-data --since 1h\n" +
 			"  monitor findings --data ./isowatch-data --id ID --output history > history.jsonl",
@@ -83,7 +83,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			if name == "" && state == "" {
 				err = app.ReadStored(c.Context(), data, kind, all)
 			} else {
-				incomplete, err = findGroup(c, t, name, state, dead || panes, all)
+				incomplete, err = findGroup(c, t, name, state, kind, all)
 				data = "the group"
 			}
 			if err == nil {
@@ -114,22 +114,22 @@ func findingsCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// findGroup gives the findings of a group, and names units whose findings cannot all be read.
-func findGroup(c *cobra.Command, t *terminal, name, state string, other bool, take func([]byte) error) (incomplete bool, err error) {
+// findGroup gives the records of a group, and names units whose records cannot all be read.
+func findGroup(c *cobra.Command, t *terminal, name, state string, kind app.Kind, take func([]byte) error) (incomplete bool, err error) {
 	switch {
 	case state == "":
 		return false, usagef("name the store of the group with --group-state")
-	case c.Flags().Changed("data") || other:
-		return false, usagef("of a group, findings are printed only: leave out --data, --dead-letters and --panes")
+	case c.Flags().Changed("data"):
+		return false, usagef("findings are of a group, or of a data folder: leave out --data, or --group and --group-state")
 	}
 	s, err := app.OpenGroup(c.Context(), state, name)
 	if err != nil {
 		return false, err
 	}
 	defer s.Close()
-	err = app.GroupFindings(c.Context(), s, take, func(unit string, err error) {
+	err = app.GroupStored(c.Context(), s, kind, take, func(unit string, err error) {
 		incomplete = true
-		t.say("monitor: findings of the unit %s are missing: its state cannot be read as a whole: %s", printable(unit), printable(err.Error()))
+		t.say("monitor: %s of the unit %s are missing: its state cannot be read as a whole: %s", strings.ReplaceAll(string(kind), "-", " "), printable(unit), printable(err.Error()))
 	})
 	return incomplete, err
 }

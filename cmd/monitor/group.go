@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func groupCommand(t *terminal) *cobra.Command {
-	name, state, output, lease := "", "", "text", config.DefaultLease
+	name, state, output, lease := "", "", "text", time.Duration(0)
 	c := &cobra.Command{
 		Use:   "group",
 		Short: "Show which member of a group watches which unit",
@@ -35,6 +36,9 @@ func groupCommand(t *terminal) *cobra.Command {
 				return err
 			}
 			defer s.Close()
+			if lease < 0 || lease > 0 && lease < config.LeastLease {
+				return usagef("--group-lease %v: at least %v", lease, config.LeastLease)
+			}
 			view, err := app.ReadGroup(c.Context(), s, lease)
 			if err != nil {
 				return err
@@ -51,7 +55,7 @@ func groupCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	groupFlags(c, &name, &state)
-	f.DurationVar(&lease, "group-lease", lease, "lease of the group's members")
+	f.DurationVar(&lease, "group-lease", lease, "lease of the group's members; 0: as they tell it")
 	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
 	return c
 }

@@ -40,9 +40,9 @@ func TestGroupMoves(t *testing.T) {
 
 func measureMoves(t *testing.T, n, live int, state string) {
 	r := newGroupRun(t, nil, natsGroup, state)
-	r.flags = []string{"--window", "1h", "--live-cap", "2000000"}
+	r.flags = []string{"--http", "127.0.0.1:0", "--window", "1h", "--live-cap", "2000000"}
 	if live < n {
-		r.flags = []string{"--window", (time.Duration(live) * 10 * time.Microsecond).String(), "--lateness", "0s", "--live-cap", "2000000"}
+		r.flags = []string{"--http", "127.0.0.1:0", "--window", (time.Duration(live) * 10 * time.Microsecond).String(), "--lateness", "0s", "--live-cap", "2000000"}
 	}
 	r.start(t, "a")
 	for _, m := range plantedMessages(t, n, 0) {
@@ -93,8 +93,8 @@ func (r *groupRun) awaitUnit(t *testing.T, ok func(unitShown) bool) {
 	t.Fatal("the unit does not come so far")
 }
 
-// timeOfMove signals one member, and waits until the other one watches the unit with the records. On a busy machine the processor
-// time of that one says more.
+// timeOfMove signals one member, and waits until the other one watches the unit with the records, and tells verdicts on its levels. On a busy
+// machine the processor time of that one says more.
 func (r *groupRun) timeOfMove(t *testing.T, from, to *groupMember, s syscall.Signal) (took, cpu time.Duration) {
 	t.Helper()
 	watched := func() int { return strings.Count(to.log.String(), `msg="watches the unit" unit=nats:G:g.0`) }
@@ -105,7 +105,20 @@ func (r *groupRun) timeOfMove(t *testing.T, from, to *groupMember, s syscall.Sig
 			t.Fatal("the unit does not move")
 		}
 	}
+	for !tellsVerdicts(get(t, to.latestAddress(t)+"/metrics"), "nats:G:g.0") {
+		time.Sleep(5 * time.Millisecond)
+	}
 	return time.Since(began), to.processorTime(t) - used
+}
+
+// tellsVerdicts says whether the metrics have verdicts on sources of the unit.
+func tellsVerdicts(metrics, unit string) bool {
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, "isowatch_verdict{") && strings.Contains(line, fmt.Sprintf("unit=%q", unit)) {
+			return true
+		}
+	}
+	return false
 }
 
 // stateBytes is the size of the state of the unit with the records: its copy, and the log behind that.

@@ -205,11 +205,14 @@ var groupStates = map[string]func(t *testing.T) groupState{
 		return groupState{
 			addresses: []string{strings.TrimPrefix(server.URL, "http://")},
 			url:       func([]string) string { return "s3://bucket/some/group" },
-			environ: func(addresses []string) []string {
-				return append(os.Environ(), "AWS_ENDPOINT_URL_S3=http://"+addresses[0], "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
-			},
+			environ:   func(addresses []string) []string { return s3Environ(addresses[0]) },
 		}
 	},
+}
+
+// s3Environ is the environment of a program that uses the S3 server there.
+func s3Environ(address string) []string {
+	return append(os.Environ(), "AWS_ENDPOINT_URL_S3=http://"+address, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
 }
 
 // publish sends each message to each unit, in this time at least.

@@ -36,7 +36,7 @@ func TestGroupReload(t *testing.T) {
 		m.signal(t, syscall.SIGHUP)
 		r.await(t, want, func() bool { return strings.Contains(m.log.String(), want) })
 	}
-	other := &groupRun{text: map[string]string{}, first: map[string]string{}, posts: map[string]map[string]int{}, at: map[string]time.Time{}}
+	other := &groupRun{text: map[string]string{}, first: map[string]string{}, posts: map[string]map[string]int{}, at: map[string]time.Time{}, term: map[string]int{}}
 	hook := httptest.NewServer(http.HandlerFunc(other.take))
 	t.Cleanup(hook.Close)
 	reload(append(settings, "watch: {window: 2m}\n"...), "stop all of them, and start them with the new ones")
@@ -48,5 +48,5 @@ func TestGroupReload(t *testing.T) {
 	if after := len(r.texts()); after != before {
 		t.Errorf("the receiver before got %d findings more", after-before)
 	}
-	other.checkPosts(t)
+	other.checkPosts(t, false)
 }

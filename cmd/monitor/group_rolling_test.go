@@ -57,7 +57,7 @@ func TestGroupRolling(t *testing.T) {
 	if len(want) != planted || planted < 30*groupSources {
 		t.Errorf("%d findings, want %d", len(want), planted)
 	}
-	r.checkPosts(t)
+	r.checkPosts(t, false)
 	r.checkView(t, want, true)
 }
 

@@ -45,6 +45,7 @@ func TestGroupRollingUpdate(t *testing.T) {
 	if most == 0 {
 		t.Error("nothing moved")
 	}
+	r.checkMetrics(t, units)
 	for _, m := range r.members {
 		m.signal(t, syscall.SIGTERM)
 		if err := m.cmd.Wait(); err != nil {
@@ -53,12 +54,53 @@ func TestGroupRollingUpdate(t *testing.T) {
 	}
 }
 
+// checkMetrics compares the metrics of the members with what the store of the group shows.
+func (r *groupRun) checkMetrics(t *testing.T, units int) {
+	t.Helper()
+	addresses := map[string]string{}
+	owned, gained, handed := 0.0, 0.0, 0.0
+	for _, m := range r.members {
+		at := m.latestAddress(t)
+		addresses[m.name] = at
+		n, shown := metric(t, at, `isowatch_group_units{state="owned"}`), metric(t, at, `isowatch_group_moves_total{reason="gained"}`)
+		owned, gained, handed = owned+n, gained+shown, handed+metric(t, at, `isowatch_group_moves_total{reason="handed"}`)
+		if shown < n {
+			t.Errorf("%s has %v units, and %v came to it", m.name, n, shown)
+		}
+		for _, none := range []string{`isowatch_group_units{state="moving"}`, `isowatch_group_units{state="free"}`, `isowatch_group_moves_total{reason="lost"}`, "isowatch_group_held_findings", "isowatch_group_split_sources", "isowatch_group_unwatched_seconds"} {
+			if n := metric(t, at, none); n != 0 {
+				t.Errorf("%s of %s is %v", none, m.name, n)
+			}
+		}
+	}
+	if owned != float64(units) || handed == 0 {
+		t.Errorf("the members have %v units, and handed %v over", owned, handed)
+	}
+	owners := r.owners(t)
+	for unit, term := range r.terms(t, units) {
+		if got := metric(t, addresses[owners[unit]], fmt.Sprintf(`isowatch_group_term{unit=%q}`, unit)); got != float64(term) {
+			t.Errorf("the term of %s is %v at %s, and %d in the store", unit, got, owners[unit], term)
+		}
+	}
+}
+
+// latestAddress is where the latest process of the member has its pages.
+func (m *groupMember) latestAddress(t *testing.T) string {
+	t.Helper()
+	found := saidAddress.FindAllStringSubmatch(m.log.String(), -1)
+	if found == nil {
+		t.Fatalf("%s has no pages", m.name)
+	}
+	return "http://" + found[len(found)-1][1]
+}
+
+var saidAddress = regexp.MustCompile(`listening http=(?:http://)?(\S+)`)
+
 // awaitReady waits until the member is ready that has started so many times.
 func (m *groupMember) awaitReady(t *testing.T, starts int) {
 	t.Helper()
-	said := regexp.MustCompile(`listening http=(?:http://)?(\S+)`)
 	for deadline := time.Now().Add(2 * groupPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		found := said.FindAllStringSubmatch(m.log.String(), -1)
+		found := saidAddress.FindAllStringSubmatch(m.log.String(), -1)
 		if len(found) < starts {
 			continue
 		}

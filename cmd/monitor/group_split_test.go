@@ -13,6 +13,7 @@ import (
 func TestGroupSplitSource(t *testing.T) {
 	t.Parallel()
 	r := newGroupRun(t, nil, natsGroup, "file")
+	r.flags = []string{"--http", "127.0.0.1:0"}
 	r.start(t, "a")
 	split := func() (lost int) {
 		r.mu.Lock()
@@ -64,5 +65,43 @@ func TestGroupSplitSource(t *testing.T) {
 	}
 	if named != 2 {
 		t.Errorf("the source is named for %d units:\n%s", named, out)
+	}
+	if n := metric(t, r.members[0].address(t), "isowatch_group_split_sources"); n != 1 {
+		t.Errorf("the metric says that %v sources are in two units", n)
+	}
+	verdicts := func(source string) (all map[string]int) {
+		all = map[string]int{}
+		for line := range strings.Lines(get(t, r.members[0].address(t)+"/metrics")) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "isowatch_verdict{") && strings.Contains(name, fmt.Sprintf("source=%q", source)) {
+				all[value]++
+			}
+		}
+		return all
+	}
+	r.await(t, "levels of the source that are unknown", func() bool { all := verdicts("both"); return len(all) == 1 && all["1"] > 0 })
+	if all := verdicts("own"); all["0"] == 0 {
+		t.Errorf("no level of the other source holds: %v", all)
+	}
+
+	// What was read was written by nobody: that rests on absence. A source that is whole shows it.
+	for subject, source := range []string{"both", "both", "own"} {
+		now := time.Now().UnixNano()
+		record := fmt.Sprintf(`{"txn":"reads-%d","source":%q,"status":"committed","start":%d,"end":%[3]d,"ops":[{"op":"r","key":"nobody%[1]d","value":7}]}`, subject, source, now)
+		if err := r.input.publish(t.Context(), subject, []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	garbage := func() (sources []string) {
+		for id, text := range r.texts() {
+			if source, _, _ := strings.Cut(id, " "); strings.Contains(text, `"anomaly":"garbage-read"`) {
+				sources = append(sources, source)
+			}
+		}
+		return sources
+	}
+	r.await(t, "a garbage read of the other source", func() bool { return len(garbage()) > 0 })
+	r.settle(t, nil)
+	if all := garbage(); len(all) != 1 || all[0] != "own" {
+		t.Errorf("garbage reads of %v, want one of own: the records that wrote may be in the other unit", all)
 	}
 }

@@ -150,10 +150,10 @@ func (m *groupMember) hasUnit() bool {
 	return len(has) > 0
 }
 
-// failed is how many deliveries under a term had no answer in time, so that they were begun again.
-func (m *groupMember) failed(term string) (n int) {
+// failed is how many deliveries had no answer in time, so that they were begun again. Their lines in the log have all these texts.
+func (m *groupMember) failed(texts ...string) (n int) {
 	for line := range strings.Lines(m.log.String()) {
-		if strings.Contains(line, `msg="alert: delivery failed"`) && strings.Contains(line, " term="+term+" ") {
+		if strings.Contains(line, `msg="alert: delivery failed"`) && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
 			n++
 		}
 	}
@@ -234,8 +234,9 @@ func groupStands(t *testing.T, open groupBroker, c groupCase, times int, records
 	<-done
 	r.settle(t, want)
 	r.checkTexts(t, want)
-	r.checkPosts(t)
+	r.checkPosts(t, !slices.Contains([]string{"not", "ended", "cut off from the broker", leaderOfInput}, c.disturb))
 	r.checkView(t, want, !slices.Contains([]string{"not", "cut off from the broker", leaderOfInput, leaderOfState}, c.disturb))
+	r.checkLosses(t, c.disturb != leaderOfState)
 	for _, m := range r.members {
 		m.signal(t, syscall.SIGTERM)
 	}
@@ -277,6 +278,24 @@ func (r *groupRun) checkTexts(t *testing.T, want map[string]string) {
 	}
 }
 
+// saidLost is what a member logs of a unit that another one has.
+var saidLost = regexp.MustCompile(`msg="lost the unit" unit=(\S+) term=(\d+) to=(\S+)`)
+
+// checkLosses: a member says once which unit it has lost to whom. taken: somebody had it before the member could say so.
+func (r *groupRun) checkLosses(t *testing.T, taken bool) {
+	t.Helper()
+	for _, m := range r.members {
+		told := map[string]bool{}
+		for _, said := range saidLost.FindAllStringSubmatch(m.log.String(), -1) {
+			lost, to := said[1]+" "+said[2], said[3]
+			if told[lost] || to == m.name || taken && !slices.ContainsFunc(r.members, func(x *groupMember) bool { return x.name == to }) {
+				t.Errorf("%s says twice that it has lost a unit, or not to whom: %s", m.name, said[0])
+			}
+			told[lost] = true
+		}
+	}
+}
+
 // checkView: the store of the group shows an owner of each unit, and each finding once. moved: some unit has been another
 // member's.
 func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
@@ -284,11 +303,21 @@ func (r *groupRun) checkView(t *testing.T, want map[string]string, moved bool) {
 	flags := []string{"--group", "g", "--group-state", r.state.url(r.state.addresses), "--output", "jsonl"}
 	var out []byte
 	var err error
+	owners := 0
 	for deadline := time.Now().Add(10 * groupLease); ; time.Sleep(groupLease / 4) { // the owner of a unit tells its numbers soon
 		out, err = r.monitor(append([]string{"group", "--group-lease", groupLease.String()}, flags...)...)
-		if err == nil && !bytes.Contains(out, []byte("null")) || time.Now().After(deadline) {
+		owners = 0
+		for _, m := range r.members {
+			if bytes.Contains(out, fmt.Appendf(nil, `"owner":%q`, m.name)) {
+				owners++
+			}
+		}
+		if err == nil && !bytes.Contains(out, []byte("null")) && owners == len(r.members) || time.Now().After(deadline) {
 			break
 		}
+	}
+	if owners != len(r.members) {
+		t.Errorf("%d members have a unit, of %d: one has not joined again\n%s", owners, len(r.members), out)
 	}
 	if err != nil {
 		t.Errorf("monitor group: %v\n%s", err, out)
@@ -348,6 +377,7 @@ type groupRun struct {
 	posts map[string]map[string]int // by id, revision and state; by member and term
 	first map[string]string         // text of each, of the first post
 	at    map[string]time.Time      // of the first post, by id
+	term  map[string]int            // newest term of a post, by source: a unit has one
 	last  time.Time
 	bad   []string
 }
@@ -364,7 +394,7 @@ type groupMember struct {
 
 func newGroupRun(t *testing.T, records [][]byte, open groupBroker, state string) *groupRun {
 	t.Helper()
-	r := &groupRun{input: open(t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, first: map[string]string{}, at: map[string]time.Time{}, last: time.Now()}
+	r := &groupRun{input: open(t), records: records, text: map[string]string{}, posts: map[string]map[string]int{}, first: map[string]string{}, at: map[string]time.Time{}, term: map[string]int{}, last: time.Now()}
 	if state == "nats" && r.input.state != nil {
 		r.state = r.input.state
 	} else if state != "" {
@@ -452,6 +482,10 @@ func placed(message []byte, i int) (all []byte) {
 }
 
 func (r *groupRun) take(_ http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	before := maps.Clone(r.term) // as the post begins
+	r.mu.Unlock()
+	term, _ := strconv.Atoi(q.Header.Get("Isowatch-Term")) // a monitor without a group has none
 	body, err := io.ReadAll(q.Body)
 	var posted struct{ Findings []map[string]any }
 	if err == nil {
@@ -466,7 +500,12 @@ func (r *groupRun) take(_ http.ResponseWriter, q *http.Request) {
 		delete(f, "detected_at")
 		delete(f, "found_at")
 		text, _ := json.Marshal(f) // it was JSON
-		id := fmt.Sprint(f["source"], " ", f["id"])
+		source := fmt.Sprint(f["source"])
+		if term < before[source] {
+			r.bad = append(r.bad, fmt.Sprintf("a post of %s begins under the term %d, after one under %d", source, term, before[source]))
+		}
+		r.term[source] = max(r.term[source], term)
+		id := fmt.Sprint(source, " ", f["id"])
 		key := fmt.Sprint(id, " ", f["revision"], " ", f["state"])
 		by := q.Header.Get("Isowatch-Member") + " " + q.Header.Get("Isowatch-Term")
 		if r.posts[key] == nil {
@@ -519,19 +558,23 @@ func (r *groupRun) texts() map[string]string {
 	return all
 }
 
-// checkPosts: under one term a finding is posted once, or again after a delivery without an answer. Posts name who makes them.
-func (r *groupRun) checkPosts(t *testing.T) {
+// checkPosts: under one term a finding is posted once, or again after a delivery without an answer. Posts name who makes them. again: an
+// owner was killed or paused while it may have delivered something. Else nothing is posted under two terms.
+func (r *groupRun) checkPosts(t *testing.T, again bool) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, bad := range r.bad {
 		t.Error(bad)
 	}
+	for _, m := range r.members {
+		again = again || m.failed() > 0
+	}
 	twice := 0
 	for key, by := range r.posts {
 		for who, n := range by {
 			name, term, _ := strings.Cut(who, " ")
-			if i := slices.IndexFunc(r.members, func(m *groupMember) bool { return m.name == name }); n != 1 && (i < 0 || n > 1+r.members[i].failed(term)) {
+			if i := slices.IndexFunc(r.members, func(m *groupMember) bool { return m.name == name }); n != 1 && (i < 0 || n > 1+r.members[i].failed("term="+term+" ")) {
 				t.Errorf("%s: posted %d times by %s", key, n, who)
 			}
 			if !slices.Contains([]string{"a", "b", "c"}, name) || term == "" {
@@ -539,7 +582,9 @@ func (r *groupRun) checkPosts(t *testing.T) {
 			}
 		}
 		if len(by) > 1 {
-			twice++
+			if twice++; !again {
+				t.Errorf("%s: posted under several terms, and nobody was killed or paused: %v", key, by)
+			}
 		}
 	}
 	t.Logf("%d posts, of them %d under two terms", len(r.posts), twice)

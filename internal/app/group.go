@@ -51,13 +51,13 @@ type Group struct {
 	units   []string                   // by now
 	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
 	watched unwatched
+	isUnit  map[string]bool // names of units that were asked for
 
 	// Of followUnits.
 	reserved  int64 // of the heap, by what was told
 	leaseless int   // looks in a row at which this member could not count on its lease
 
 	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
-	isUnit map[string]bool // names of units that were asked for; of followSources
 	odd    atomic.Bool     // others watch with other settings
 	differ atomic.Value    // string: in which settings; as other members read it
 	about  aboutKeeper
@@ -133,6 +133,9 @@ func (g *Group) openStore(ctx context.Context) error {
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
 	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
+		if errors.Is(err, groupstore.ErrUnfit) {
+			err = fmt.Errorf("%w\nName another store with --group-state: members would overwrite each other here.", err)
+		}
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
 	return nil
@@ -182,7 +185,7 @@ func (g *Group) join(ctx context.Context) error {
 	g.cleanAbout(ctx)
 	g.mu.Lock() // events wait until the member is there
 	defer g.mu.Unlock()
-	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Heed: g.heed})
+	g.member = drive.Start(drive.Options{ID: g.id, Lease: g.config.Group.Lease, Units: g.units, Store: g.store, Has: g.hasUnit, Heed: g.heed})
 	g.joined = time.Now()
 	following, stop := context.WithCancel(context.Background())
 	g.cleanups.push("sources of units", func(context.Context) error { stop(); return nil })

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/drive"
 	"github.com/isowatch/isowatch/internal/group/keep"
+	groupstore "github.com/isowatch/isowatch/internal/group/store"
+	"github.com/isowatch/isowatch/store"
 )
 
 // TestGroupHelps: a member that can read a state says so, one that cannot or that has tried says nothing, and the owner hands
@@ -92,7 +95,7 @@ func (g *Group) heedQuietly() func(group.Event) {
 
 // TestUnreadable: what another try may mend is not taken for a state that is lost.
 func TestUnreadable(t *testing.T) {
-	for _, err := range []error{keep.ErrFormat, group.ErrNotFound} {
+	for _, err := range []error{keep.ErrFormat, group.ErrNotFound, groupstore.ErrDamaged, store.ErrFormat, store.ErrDamaged, engine.ErrSettings, engine.ErrFault} {
 		if !unreadable(fmt.Errorf("%w: %w", ErrStore, err)) {
 			t.Errorf("%v is tried again for good", err)
 		}

@@ -28,12 +28,12 @@ func (s *electing) Get(context.Context, string) (group.Value, error) { return gr
 func TestFindingsWaitForALeader(t *testing.T) {
 	none := func([]byte) error { return nil }
 	unread := func(unit string, err error) { t.Error(unit, err) }
-	if err := GroupFindings(t.Context(), &electing{refuses: 2}, none, unread); err != nil {
+	if err := GroupStored(t.Context(), &electing{refuses: 2}, Findings, none, unread); err != nil {
 		t.Error(err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := GroupFindings(ended, &electing{refuses: 2}, none, unread); !errors.Is(err, context.Canceled) {
+	if err := GroupStored(ended, &electing{refuses: 2}, Findings, none, unread); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
+	groupstore "github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
@@ -53,6 +55,9 @@ func (g *Group) agree(ctx context.Context) error {
 		case errors.Is(err, group.ErrNotFound):
 			_, err = g.store.Create(ctx, settingsKey, []byte(mine))
 		case err == nil && string(v.Data) == mine:
+			if err := g.noteUnused(ctx); err != nil {
+				g.log.Warn("units of settings before cannot be noted: monitor group shows them as free", "err", err)
+			}
 			return nil
 		case err == nil:
 			var others bool
@@ -80,6 +85,59 @@ func (g *Group) agree(ctx context.Context) error {
 		case <-time.After(g.config.Group.Lease / 6):
 		}
 	}
+}
+
+// unusedKey is the record of units of settings before. Nobody watches them, and their findings stay.
+const unusedKey = "settings/unused"
+
+// noteUnused writes which units of the store the settings do not have.
+func (g *Group) noteUnused(ctx context.Context) error {
+	all, err := g.store.List(ctx, group.UnitKey(""))
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for _, v := range all {
+		if name := group.UnitOf(v.Key); !g.hasUnit(name) {
+			names = append(names, name)
+		}
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	switch v, has := g.store.Get(ctx, unusedKey); {
+	case errors.Is(has, group.ErrNotFound) && len(names) > 0:
+		_, err = g.store.Create(ctx, unusedKey, text)
+	case has == nil && !bytes.Equal(v.Data, text):
+		_, err = g.store.Update(ctx, unusedKey, text, v.Version)
+	case has != nil && !errors.Is(has, group.ErrNotFound):
+		err = has
+	}
+	if len(names) > 0 {
+		g.log.Info("units of settings before are left alone: their findings stay", "units", strings.Join(names, ", "))
+	}
+	if errors.Is(err, group.ErrConflict) { // another member was faster, and has noted the same
+		return nil
+	}
+	return err
+}
+
+// unusedUnits are the units of settings before.
+func unusedUnits(ctx context.Context, s groupstore.Store) (map[string]bool, error) {
+	v, err := s.Get(ctx, unusedKey)
+	if errors.Is(err, group.ErrNotFound) {
+		return nil, nil
+	}
+	var names []string
+	if err == nil {
+		err = json.Unmarshal(v.Data, &names)
+	}
+	unused := map[string]bool{}
+	for _, name := range names {
+		unused[name] = true
+	}
+	return unused, err
 }
 
 // othersLive says whether a lease is not over. One that nobody renews is over only if this member sees that for its length.

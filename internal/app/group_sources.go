@@ -39,6 +39,8 @@ func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]met
 
 // hasUnit says whether this member's settings have the unit. To ask them takes as long as there are units.
 func (g *Group) hasUnit(name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	has, known := g.isUnit[name]
 	if !known {
 		has = g.config.OfUnit(name) != nil
@@ -149,9 +151,15 @@ func splitSources(ctx context.Context, s groupstore.Store) (map[string][]string,
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
+	unused, err := unusedUnits(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
 	var names []string
 	for _, v := range units {
-		names = append(names, group.UnitOf(v.Key))
+		if name := group.UnitOf(v.Key); !unused[name] {
+			names = append(names, name)
+		}
 	}
 	all, err := s.List(ctx, sourcePrefix)
 	if err != nil {

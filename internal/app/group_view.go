@@ -121,17 +121,21 @@ type look struct {
 	renewed  map[string]bool // by the key of a lease, or of a member's record of itself
 	live     map[string]bool // leases that are not over
 	had      map[string]bool // units that had a living owner at some time
+	lease    time.Duration   // of the group, as members tell it; 0: nobody does
 	view     GroupView
 	settled  bool // each lease was renewed, and each unit has an owner
 }
 
 // ReadGroup tells how the units of a group stand. It looks for as long as a lease: an owner that does not renew its lease
-// meanwhile does not count as one.
+// meanwhile does not count as one. Without a lease it takes what members tell.
 func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) (*GroupView, error) {
 	l := look{versions: map[string]group.Version{}, renewed: map[string]bool{}, had: map[string]bool{}}
 	for begin := time.Now(); ; {
 		if err := l.again(ctx, s); err != nil {
 			return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
+		}
+		if lease <= 0 {
+			lease = cmp.Or(l.lease, config.DefaultLease)
 		}
 		if time.Since(begin) > lease || l.settled {
 			break
@@ -193,6 +197,11 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	if err != nil {
 		return err
 	}
+	unused, err := unusedUnits(ctx, s)
+	if err != nil {
+		return err
+	}
+	units = slices.DeleteFunc(slices.Clone(units), func(v group.Value) bool { return unused[group.UnitOf(v.Key)] })
 	l.settled = l.settled && len(units) > 0
 	told := map[string]aboutMember{} // by life
 	l.view = GroupView{}
@@ -202,6 +211,9 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 			return fmt.Errorf("%s: %w", v.Key, err)
 		}
 		told[x.Life] = x
+		if d, err := time.ParseDuration(x.Settings["lease"]); err == nil && !x.Odd {
+			l.lease = max(l.lease, d)
+		}
 		if l.changes(v); x.Odd && l.renewed[v.Key] {
 			l.view.Members = append(l.view.Members, GroupMember{Member: x.Member, OtherSettings: true, Differs: x.Differs})
 		}
@@ -235,9 +247,13 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	return nil
 }
 
-// GroupFindings gives all findings of a group as JSON, each once, in the order of units and of ids in them. failed is called for a unit
-// whose state cannot be read as a whole: what can be read of it is given.
-func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byte) error, failed func(unit string, err error)) error {
+// GroupStored gives all records of a kind that a group has as JSON, by unit, the oldest first. It gives each finding once. failed is called for
+// a unit whose state cannot be read as a whole: what can be read of it is given.
+func GroupStored(ctx context.Context, s groupstore.Store, kind Kind, fn func(record []byte) error, failed func(unit string, err error)) error {
+	of, known := map[Kind]func(*store.Entry) (string, []byte, bool){Findings: engine.Finding, DeadLetters: engine.DeadLetterIn, Panes: engine.PaneIn}[kind]
+	if !known {
+		return errUnknownKind
+	}
 	var units []group.Value
 	err := patiently(ctx, func() (err error) {
 		if units, err = s.List(ctx, "unit/"); err == nil && len(units) == 0 {
@@ -255,7 +271,7 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 	for _, v := range units {
 		var found [][]byte
 		err := patiently(ctx, func() (err error) {
-			found, err = unitFindings(ctx, s, group.UnitOf(v.Key))
+			found, err = unitStored(ctx, s, group.UnitOf(v.Key), of)
 			return err
 		})
 		if err != nil && ctx.Err() != nil {
@@ -268,7 +284,7 @@ func GroupFindings(ctx context.Context, s groupstore.Store, fn func(record []byt
 			if err := json.Unmarshal(text, &f); err != nil {
 				return err
 			}
-			if seen[f.Source+"\x00"+f.ID] {
+			if kind == Findings && seen[f.Source+"\x00"+f.ID] {
 				continue
 			}
 			seen[f.Source+"\x00"+f.ID] = true
@@ -305,9 +321,9 @@ func patiently(ctx context.Context, read func() error) (err error) {
 	return err
 }
 
-// unitFindings reads the state of a unit. With an error it gives what it could read. With group.ErrNotFound the owner has replaced it
+// unitStored reads records in the state of a unit. With an error it gives what it could read. With group.ErrNotFound the owner has replaced it
 // meanwhile, or the store has lost an object.
-func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][]byte, err error) {
+func unitStored(ctx context.Context, s groupstore.Store, unit string, of func(*store.Entry) (string, []byte, bool)) (all [][]byte, err error) {
 	v, err := s.Get(ctx, group.StateKey(unit))
 	if errors.Is(err, group.ErrNotFound) {
 		return nil, nil // it was never watched
@@ -320,9 +336,9 @@ func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][
 	}
 	texts := map[string][]byte{}
 	take := func(e store.Entry) error {
-		if id, text, ok := engine.Finding(&e); ok {
-			if texts[id] = bytes.Clone(text); e.Delete {
-				delete(texts, id)
+		if key, text, ok := of(&e); ok {
+			if texts[key] = bytes.Clone(text); e.Delete {
+				delete(texts, key)
 			}
 		}
 		return nil
@@ -330,10 +346,10 @@ func unitFindings(ctx context.Context, s groupstore.Store, unit string) (all [][
 	if err = keep.Read(ctx, s, data, take); err != nil {
 		keep.ReadSome(ctx, s, data, take)
 	}
-	for _, text := range texts {
-		all = append(all, text)
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[key])
 	}
-	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(foundOf(a), foundOf(b)) })
+	slices.SortStableFunc(all, func(a, b []byte) int { return cmp.Compare(foundOf(a), foundOf(b)) }) // others than findings have no time of that kind
 	return all, err
 }
 

@@ -127,3 +127,13 @@ func Finding(e *store.Entry) (id string, text []byte, ok bool) {
 	}
 	return string(e.Key), text, true
 }
+
+// DeadLetterIn reads an entry that holds a dead letter, as JSON, and PaneIn one that holds a pane. Keys are in the order of lists.
+func DeadLetterIn(e *store.Entry) (key string, text []byte, ok bool) {
+	return string(e.Key), e.Value, e.Space == spaceDead
+}
+
+// PaneIn is described at [DeadLetterIn].
+func PaneIn(e *store.Entry) (key string, text []byte, ok bool) {
+	return string(e.Key), e.Value, e.Space == spacePane
+}

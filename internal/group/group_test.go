@@ -245,6 +245,24 @@ func TestStateIsStillMissing(t *testing.T) {
 	}
 }
 
+// A member renews one lease, however many units it has: while nothing is found, nothing else is written.
+func TestOneLease(t *testing.T) {
+	for _, units := range []int{1, 300} {
+		w := quiet(t, 1, units)
+		writes := map[string]int{}
+		wrote := w.store.wrote
+		w.store.wrote = func(key string, data []byte) {
+			writes[prefixOf(key)]++
+			wrote(key, data)
+		}
+		const leases = 10
+		w.runUntil(w.now + leases*w.lease)
+		if n := writes[memberPrefix]; len(writes) != 1 || n < leases*pollPart || n > leases*pollPart*8/7+1 {
+			t.Errorf("%d units: %v were written in %d leases", units, writes, leases)
+		}
+	}
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type Options struct {
 	Lease time.Duration
 	Units []string
 	Store store.Store
+	// Has says whether a unit that the store has is the group's: others are of settings before, and stay without an owner. nil: all are.
+	Has func(unit string) bool
 	// Heed is called with each event, in their order, and not concurrently. It must not block for long.
 	Heed func(group.Event)
 }
@@ -102,6 +105,12 @@ func (m *Member) ask(r group.Request) {
 	ctx, cancel := context.WithTimeout(m.ctx, m.o.Lease/2)
 	defer cancel()
 	reply := store.Do(ctx, m.o.Store, r)
+	if r.Op == group.List && r.Key == group.UnitKey("") && m.o.Has != nil {
+		other := func(v group.Value) bool { return !m.o.Has(group.UnitOf(v.Key)) }
+		if slices.ContainsFunc(reply.Values, other) {
+			reply.Values = slices.DeleteFunc(slices.Clone(reply.Values), other)
+		}
+	}
 	m.with(func(x *group.Member) {
 		if m.fault = reply.Err; errors.Is(reply.Err, group.ErrConflict) || errors.Is(reply.Err, group.ErrNotFound) {
 			m.fault = nil
