@@ -16,7 +16,7 @@ import (
 // met are the bounds in time of those that have met a key in the frozen order.
 type met struct {
 	key    uint64 // infer.KeyHash of the key that the number stands for; 0: nobody has
-	all    int64  // greatest bound of those that read or wrote it
+	all    int64  // greatest bound of the transactions that read or wrote it
 	writer int64  // of those that wrote it
 }
 

@@ -270,8 +270,8 @@ func (s *reports) countIn(in incremental.Views, txns []noted) (begun bool) {
 const classOfBegun = "levels begun later: "
 
 // shownLate says whether n is of unknown outcome, or was, and counts only since the window has passed
-// it, or since this step. It was in no order when those froze that come behind it. So their order does not
-// contradict it.
+// it, or since this step. It was in no order when the transactions froze that come behind it. So their
+// order does not contradict it.
 func (s *reports) shownLate(n uint32) bool {
 	if s.outcomeOnly || s.infer.ToldLate(n) {
 		return true

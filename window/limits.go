@@ -11,10 +11,10 @@ import (
 )
 
 // A level with a limit forbids a cycle with at most one anti-dependency of some readers, the limited
-// ones (isolation.Base.Limited). Its order holds all other edges, and as many limited ones as
-// fit. Where a cycle with two of them would close, one is set aside, and nothing is reported. Then
-// a later edge may lead from its head back to its tail. So each edge that the order takes is
-// followed to the tails of what was set aside (docs/proofs.md, section 4).
+// ones (isolation.Base.Limited). Its order holds all other edges, and as many of the limited
+// anti-dependencies as fit. If a cycle with two of these would close, one of them is set aside, and
+// nothing is reported. Then a later edge may lead from its head back to its tail. So each edge that the
+// order takes is followed to the tails of what was set aside (docs/proofs.md, section 4).
 
 // passedOver is a limited anti-dependency that the order of a level went without: a transaction missed
 // what another one wrote, which the order has before it.

@@ -137,7 +137,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 		for a := from; a < to; a++ {
 			x := &pieces[a]
 			x.later = x.later && !(x.duplicate && leftLater(pieces[from:to], x))
-			for b := from; b < to && x.later; b++ { // who reads it then must find it
+			for b := from; b < to && x.later; b++ { // the readers of the value must then find it there
 				if y := &pieces[b]; b != a && int(y.unit.Out) < until {
 					later = append(later, solve.Edge{From: y.unit.Out, To: x.unit.Out})
 				}
@@ -278,8 +278,9 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	return taken
 }
 
-// arranged are the live nodes of the j-th view by their new places, as far as these are known.
-// They stand where such nodes stood before. The others stay where they are.
+// arranged are the live nodes of the j-th view by their new places, as far as these are known. These
+// nodes take the places that they had together before, in the new order. All other nodes stay where
+// they are.
 func (o *choices) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
 	type placed struct {
 		n  uint32

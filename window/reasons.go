@@ -10,7 +10,7 @@ import (
 type reasonKind uint8
 
 const (
-	ofRecords  reasonKind = iota // what came, or what was lost of it
+	ofRecords  reasonKind = iota // what came, or which part of it was lost
 	ofContract                   // what the operator declared
 	ofReads                      // reads that are not decided: openCauses says which of them the contract leaves open
 	reasonKinds
@@ -19,7 +19,7 @@ const (
 // reasons are why a level is unknown.
 type reasons struct {
 	texts []string
-	kinds [reasonKinds]int // how many there are of each
+	kinds [reasonKinds]int // how many there are of each cause
 }
 
 func (r *reasons) add(kind reasonKind, text string) {

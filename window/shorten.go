@@ -29,9 +29,8 @@ const (
 	maxTighten = 4096 // edges looked at for a shorter way back from them
 )
 
-// steps are the steps of the cycle. The closing one is the last, so that it is the
-// contradiction. One that does not begin at the end of the one before it follows a step in real
-// time.
+// steps are the steps of the cycle. The closing step is last, so the text tells it as the
+// contradiction. One that does not begin at the end of the one before it follows a step in real time.
 func (h *finder) steps(ids []incremental.EdgeID) (all []step) {
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
 		all = append(all, step{Edge: *inferred(h.graph.Edge(id)), id: id})
@@ -99,7 +98,7 @@ func (h *finder) followsBy(from, to uint32, allowed infer.Label) infer.Label {
 	return 0
 }
 
-// joined makes one step of those in session order or real time that follow one another.
+// joined makes one step of consecutive steps in session order or in real time.
 func (h *finder) joined(steps []step) []step {
 	const ordered = infer.Process | infer.Realtime
 	out := slices.Clone(steps)
@@ -160,8 +159,8 @@ func (h *finder) chord(steps []step, i, n int, allowed infer.Label) []step {
 	return lastly(short, &steps[len(steps)-1])
 }
 
-// lastly is the cycle with the step that closed it last, or where that has gone what its
-// reader missed.
+// lastly is the cycle, rotated so that the step that closed it is last. If that step was joined into
+// another one, the step whose reader missed a write is last.
 func lastly(steps []step, closing *step) []step {
 	at := slices.IndexFunc(steps, func(s step) bool { return s.From == closing.From && s.To == closing.To && s.Label == closing.Label })
 	if at < 0 {
@@ -177,8 +176,8 @@ func labelsOf(steps []step) (all []infer.Label) {
 	return all
 }
 
-// chained makes one step of writes of one key that follow one another, and of a read that
-// missed the first of them.
+// chained joins steps into one: writes of one key that follow one another, and a read that missed the
+// first of them.
 func (h *finder) chained(steps []step) []step {
 	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !h.ofOneKey(s.Version, steps[0].Version) }) {
 		return steps // a cycle of writes of one key is about all of them

@@ -2,9 +2,9 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// Somebody read a value, and all its recorded writers aborted: an aborted read. Where there were
-// data before watching (start=existing), the value may have been there already. Where somebody
-// writes without records, it may be of such a one. Then the read is of a value without a writer.
+// Somebody read a value, and all its recorded writers aborted: an aborted read. Where there were data
+// before watching (start=existing), the value may have been there already. Where transactions without
+// records write, one of them may have written the value. Then the read is of a value without a writer.
 // That is so in three cases, and with unmonitored writers only in the first one:
 //
 //   - Somebody had read the value when each of these writers began. Cause precedes effect.

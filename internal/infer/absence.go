@@ -20,7 +20,7 @@ const (
 	ownFuture                      // txn read an element that it appended later
 	missingSeq                     // a member before txn in its session has not come
 	writerAgain                    // as unheardWriter, whether or not the version is accused
-	stillShownTwice                // as repeated, of an append that nobody had heard of
+	stillShownTwice                // as shownTwice, when no record of the append had come
 )
 
 // due is a question and when to answer it.
@@ -128,7 +128,7 @@ func (s *registers) decide(d due) {
 		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
 			s.askPatiently(d, stillShownTwice) // for its append to come at all
 		} else if x.possible == 0 {
-			s.keepLate(d.version) // should it come all the same, what it means is flagged
+			s.keepLate(d.version) // if the append comes all the same, a horizon finding tells it
 		}
 	case ownFuture:
 		if x.possible == 1 && x.flags&wasThere == 0 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
@@ -202,7 +202,7 @@ func (s *absences) decideWriter(d due) {
 		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
-		if s.readsAnything != nil && s.readsAnything(d.txn) { // others may have read it too, who may not
+		if s.readsAnything != nil && s.readsAnything(d.txn) { // other transactions may have read the value too, and those may not read it
 			if a.A, a.OpA = s.showsToo(d.version); a.A == 0 {
 				return
 			}
@@ -291,8 +291,9 @@ func (s *absences) showsToo(v uint32) (n, op uint32) {
 	return 0, 0
 }
 
-// mayBeAgain is about the element of a list that d asks about. Its writer has left memory. mayBeAgain says whether
-// another one may have appended it. Several did, or the contract leaves one without a record.
+// mayBeAgain is about the element of a list that d asks about. The writer of the element has left
+// memory. mayBeAgain says whether another transaction may have appended the element. Several did, or
+// the contract leaves one without a record.
 func (s *absences) mayBeAgain(d due) bool {
 	return !s.certain() || s.twice.has(s.valueKey(d.version)) || s.opt.Existing && s.mayBeBaseline(d)
 }

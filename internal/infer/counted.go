@@ -6,11 +6,11 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// If operations of a counter tell versions, it is a register as far as dependencies go. An
-// increment writes its version, and replaces the one that it names or that was read before. A
-// read is of its version. Its values are compared besides: a version holds the sum of the one
-// before it and of its writer's amount. The initial version holds nothing. So once the chain of
-// versions down to it is known, a reader of a version is known to have seen a possible sum.
+// If operations of a counter tell versions, it is a register as far as dependencies go. An increment
+// writes a version. It replaces the version that it names, or that its transaction read before. A read
+// is of its version. Its values are compared besides: a version holds the sum of the one before it and
+// of its writer's amount. The initial version holds nothing. So once the chain of versions down to it
+// is known, a reader of a version is known to have seen a possible sum.
 //
 // That fails for an operation without a version, two increments that replaced nothing, or a
 // value that is not the sum. The counter is loose then. Its dependencies stay, and its values
@@ -30,7 +30,7 @@ type holding struct {
 type ownCount struct {
 	touch        uint32
 	inc          int64 // sum of its increments
-	seen, left   int64 // what its first read, and its latest read behind an own increment, showed without these
+	seen, left   int64 // the value of its first read, and of its latest read behind an own increment, each without the own increments
 	read, reread bool
 }
 

@@ -139,9 +139,9 @@ func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	}
 }
 
-// makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read,
-// and for elements that it added. They may have been there before. So a reader of one does not
-// show that t took effect, and need not have read from it. O(operations).
+// makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read, and for
+// elements that it added. These values may have been there before. So a reader of one does not show
+// that t took effect, and need not have read from it. O(operations).
 func (s *registers) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
@@ -231,8 +231,8 @@ func (s *registers) disclaim(v, n uint32) {
 	s.dropIfUnused(v)
 }
 
-// foresaw says whether n, which does not count, read v with operation i and wrote it later.
-// Then another one had written it, and a reader of it need not have read from n.
+// foresaw says whether n, which does not count, read v with operation i and wrote it later. Then
+// another transaction had written v before, and a reader of v may have read from that one.
 func (s *registers) foresaw(v, n uint32, i int) bool {
 	if v == 0 {
 		return false

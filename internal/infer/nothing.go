@@ -2,11 +2,11 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// With a window, "nothing" is a value of a register that comes again, from the first recorded
-// delete of the key on. Each delete leaves it, and so does the initial state. The order in
-// which the window freezes tells whose "nothing" a read found, as for each value that several
-// left (duplicate_values.go). A whole history has a tombstone of its own for each delete, and
-// orders are tried there.
+// With a window, "nothing" is a value of a register that comes again, from the first recorded delete of
+// the key on. Each delete leaves it, and it is there in the initial state. The order in which the
+// window freezes tells whose "nothing" a read found, as for each value that several left
+// (duplicate_values.go). A whole history has a tombstone of its own for each delete, and orders are
+// tried there.
 
 // nothingHash is the value of what deletes leave in an emptied key: no text has it.
 func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x6e6f207465787421} }
@@ -35,7 +35,7 @@ func (s *registers) absentUnknown(k uint32) bool {
 }
 
 // toldDeletion is deletion by a delete that told its version: reads of nothing may tell it, and who
-// replaces it. Then its empty reads stay undecided. It is false where inference on k stops.
+// replaces it. Then the empty reads of k stay undecided. It is false where inference on k stops.
 func (s *registers) toldDeletion(k, n uint32) bool {
 	if s.comesAgain(k) && s.keys[k].flags&emptied == 0 {
 		s.keys[k].flags |= plainBefore
@@ -48,8 +48,8 @@ func (s *registers) toldDeletion(k, n uint32) bool {
 	return false
 }
 
-// emptied says whether nothing is a value of the key that comes again. Where operations told versions
-// first when there were others, these are not compared.
+// emptied says whether nothing is a value of the key that comes again. If versions are told only since
+// later operations, the older versions are not compared.
 func (x *key) emptied() bool {
 	return x.flags&emptied != 0 && x.flags&(versioned|plainBefore) != versioned|plainBefore
 }
@@ -65,10 +65,10 @@ func (s *registers) beginNothing(k uint32) {
 	s.versions[s.internVersion(k, nothingHash())].flags |= ambiguous | nothing
 }
 
-// mayHaveBeenDeleted begins with that when a read finds nothing in a key that a retired
-// transaction had written: the deleter's record may be on its way. An edge to the retired one
-// could not be placed. In real time it shows a stale read, and is not given up. It is not given
-// up either where nobody has deleted any key so far.
+// mayHaveBeenDeleted begins with that when a read finds nothing in a key that a retired transaction had
+// written: the deleter's record may be on its way. An edge to the retired one could not be placed. In
+// real time the edge shows a stale read, and stays. The edge stays, too, until somebody has deleted a
+// key.
 func (s *registers) mayHaveBeenDeleted(k uint32) {
 	x := &s.keys[k]
 	if !s.deletes || x.flags&(deleted|emptied) != 0 || s.opt.RealTime || !s.comesAgain(k) {
@@ -195,9 +195,9 @@ func (s *registers) NothingKey(k uint32) uint64 {
 	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo
 }
 
-// NeverWritten says whether nobody who is gone has left anything in k: as long as its order
-// was known, and nobody had deleted it. Values that replaced each other in a circle are looked at once.
-// O(its versions in memory).
+// NeverWritten says whether no transaction that is gone has left a value in k. It answers for the time
+// while the order of k was known and nobody had deleted k. Values that replaced each other in a circle
+// are looked at once. O(its versions in memory).
 func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	next := []uint32{s.keys[k].initial}
 	var seen map[uint32]bool

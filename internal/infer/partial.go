@@ -161,7 +161,7 @@ func (s *orders) settlePartly(v uint32) {
 		return
 	}
 	k := s.versions[v].key
-	if !s.known(v) { // it was intermediate: those who read it have no place
+	if !s.known(v) { // it is an intermediate version: its readers have no place
 		s.orderAgain(k)
 		return
 	}

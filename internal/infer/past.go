@@ -13,7 +13,7 @@ type ExternalRead struct {
 	Version uint32
 	Key     uint32
 	Writer  uint32 // the one writer of the version, 0 for the initial version
-	First   uint32 // operation that saw it first, and the last one
+	First   uint32 // the first operation that saw the version, and the last one
 	Last    uint32
 	Reread  bool // another version had been seen before
 }
@@ -60,7 +60,7 @@ func (s *causes) readAgain(reads []ExternalRead, n uint32) {
 				r.Last = uint32(j)
 			}
 			if s.writesOf(txn, o, r.Key) {
-				break // from here on it reads its own
+				break // later reads see its own write
 			}
 		}
 	}
@@ -128,8 +128,8 @@ func (k *key) identity(version []byte, value event.Hash) event.Hash {
 	return value
 }
 
-// comparedWith is the value that a cas of the decoded record found: the one that it expected,
-// or the one that it says it saw. It is empty where the cas names none.
+// comparedWith is the value that a cas of the decoded record found. A successful one found the value
+// that it expected, and a failed one reports it. It is empty where the cas names none.
 func (s *absences) comparedWith(o *event.Op) (text []byte, h event.Hash) {
 	x := &s.scratch.Extras[o.Extra]
 	if o.Flags&event.Success != 0 {

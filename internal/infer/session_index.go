@@ -11,8 +11,8 @@ import (
 // its beginning that was 60% of all time. The index is made for a session when a walk gets long.
 // It is not a part of the state, and gives the same as the walk.
 //
-// Members that all have seq, each its own and near the others, have slots: a place takes
-// constant time. Other members are in rows, which give a place in O(log n).
+// If all members have a seq of their own, and these are near each other, the members have slots. A
+// place then takes constant time. Other members are in rows, which give a place in O(log n).
 type sessionIndex struct {
 	mode  indexMode
 	base  int64    // seq of the first slot, a multiple of 64
@@ -28,7 +28,7 @@ const (
 	unindexed indexMode = iota
 	inSlots             // by seq
 	inRows              // by seq or, where no member has one, by time
-	walked              // some members have seq and others do not: no one order has all
+	walked              // some members have seq and others do not, so no order has all of them
 )
 
 // longWalk is after how many steps along the list the slots are asked.
@@ -160,8 +160,8 @@ func (s *ledger) indexMember(n uint32) {
 	p.empty = min(p.empty, at>>6)
 }
 
-// unindexMember forgets n, which leaves its session's list; empty says that
-// nobody is left in it.
+// unindexMember forgets n, which leaves its session's list. empty says that the list has no member
+// left.
 func (s *ledger) unindexMember(n uint32, empty bool) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.sessionIndexes) {

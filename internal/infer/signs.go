@@ -190,7 +190,7 @@ func (s *absences) countRead(k uint32) {
 	}
 }
 
-// nobody marks v, which was read, if nobody is known to have written it.
+// nobody marks v, which was read, if no writer of v is known.
 func (s *absences) nobody(v uint32) {
 	if s.nobodyKnown(v) {
 		s.mark(v, unrecorded, 0)
@@ -341,8 +341,8 @@ func (s *absences) readSigns(r *flat.Reader) {
 	flat.ReadValue(r, "begun", &s.signs.begun)
 }
 
-// repeatsSince mutes k, which came back with these versions, if the values of its pattern
-// have turned out to repeat. Nobody who lives has read or written one of them.
+// repeatsSince mutes k, which came back with these versions, if the values of its pattern have turned
+// out to repeat. No live transaction has read or written one of them.
 func (s *absences) repeatsSince(k uint32, vs []uint32) {
 	x := &s.keys[k]
 	if !s.opt.Observed || x.kind > event.Register || s.signs.patterns.Get(x.pattern).Repeats == 0 || x.flags&(versioned|plainBefore) == versioned {

@@ -108,11 +108,11 @@ func (x *stand) since(value uint64) int64 {
 	return x.first
 }
 
-// before says whether reader, who read v, may have found its value there before writer wrote
-// it. Both ran at one time, as far as the clocks and their session show. A version of a register that
-// its writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
-// ran at one time by their records. So the write that replaced v may come before it, and
-// nothing is known of v.
+// before says whether reader, who read v, may have found its value there before writer wrote it. Both
+// ran at one time, as far as the clocks and their session show. A version of a register that its writer
+// replaced itself is not looked at. If replaced is true, reader replaced v. Then their records show
+// that the two ran at one time. So the write that replaced v may come before it, and nothing is known
+// of v.
 func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 	if !s.opt.blindIsAmbiguous() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
@@ -127,7 +127,7 @@ func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 		return false
 	}
 	if replaced && s.mayTryAgain(writer) {
-		return true // what a first attempt left there
+		return true // the reader may have found the value of a first attempt
 	}
 	y := &s.versions[v]
 	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)

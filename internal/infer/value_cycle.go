@@ -42,8 +42,8 @@ func (g *signs) valueCycle(s *causes, id uint32) {
 	}
 }
 
-// comesBack is the part of valueCycle behind the write record id. It notes who replaced the versions
-// there.
+// comesBack is the part of valueCycle behind the write record id. It notes the writes that replaced the
+// versions on its way.
 func (g *signs) comesBack(s *causes, id uint32) bool {
 	w := &s.writes[id]
 	hops := []hop{{to: w.version, parent: -1}}
@@ -143,7 +143,7 @@ func (g *signs) emptied(s *causes, root uint32) bool {
 }
 
 // fromRoots is fromRoot for the write record id, which deleted the row, and the roots that may have
-// found nothing for that. O(maxRoots, and what comes behind them).
+// found nothing for that. O(maxRoots, and the versions behind these roots).
 func (g *signs) fromRoots(s *causes, id uint32) {
 	root := s.versions[s.keys[s.versions[s.writes[id].version].key].initial].over
 	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
@@ -220,9 +220,9 @@ func (g *signs) begunLater(s *causes, root uint32) bool {
 	return false
 }
 
-// overlap says whether the transaction of the write record o may have run before root's. Their
-// session and their records decide. The clock drift decides if root had found nothing in a
-// deleted row, or a value that names no writer.
+// overlap says whether the transaction of the write record o may have run before root's. The order of
+// their session and the times in their records decide. The clock drift decides if root had found
+// nothing in a deleted row, or a value that names no writer.
 func (g *signs) overlap(s *causes, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
