@@ -20,7 +20,7 @@ type touch struct {
 	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
 	lastOwn   uint32
 	flags     touchFlags
-	shownBy   uint32 // the operation that showed it among others, from 1: see scan.go
+	shownBy   uint32 // from 1: the operation that showed this key among others, see scan.go
 }
 
 // own is a write or append of the transaction in work.
@@ -39,9 +39,9 @@ const (
 	misread
 	removed   // the latest own write is a tombstone
 	plain     // read by firstRead
-	nameless  // the latest own write does not say which version it made, and versions are told by that
+	nameless  // the latest own write named no version, though versions of the key have names
 	ownMissed // a misread of an own write was reported already
-	untold    // its first read did not say which version it saw, and versions are told by that
+	untold    // its first read named no version, though versions of the key have names
 )
 
 // Add takes one finished transaction and appends what follows from it to out.
@@ -242,7 +242,7 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	return Contradicting
 }
 
-// committedAsCounted says whether t commits with all that the first record of it had, which has left
+// committedAsCounted says whether t commits with the same content as its first record, which has left
 // memory.
 func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) bool {
 	first := *t

@@ -24,8 +24,8 @@ func (s *registers) awaitAgain(v uint32) {
 	}
 }
 
-// possibleWriter says that the transaction n, which did not abort, wrote v: a
-// second one, or one that has left memory, makes v ambiguous.
+// possibleWriter takes in that the transaction n, which did not abort, wrote v. If another writer is
+// known, or has left memory, v becomes ambiguous.
 func (s *registers) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++

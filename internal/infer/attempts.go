@@ -17,9 +17,9 @@ func (s *absences) attemptOpen(v, r uint32) bool {
 	return s.opt.Existing && s.mayBeBaseline(due{txn: r, version: v})
 }
 
-// appendedBefore says whether n appends the element v again. It is known to try again, or somebody had
-// read v when it began, and the contract explains that. A read of a later element shows v too. O(readers
-// behind v).
+// appendedBefore says whether n appends the element v again. n is known to be a second attempt. Or
+// somebody had read v before n began, and the contract allows for that. A read of a later element shows
+// v too. O(readers behind v).
 func (s *absences) appendedBefore(v, n uint32) bool {
 	x := &s.versions[v]
 	if k := &s.keys[x.key]; s.txns[n].flags&again != 0 && k.flags&repeats == 0 && !k.tellsVersions() {
@@ -70,8 +70,8 @@ func (g *signs) begin(s *absences, n uint32) {
 	}
 }
 
-// readTooEarly makes elements ambiguous that n's read shows, which ended at the element a: those whose
-// one writer began when n had ended. O(elements of the list in memory). O(1) if no known transaction
+// readTooEarly is about n's read of a list up to the element a. It makes the elements ambiguous whose
+// one writer began after n had ended. O(elements of the list in memory). O(1) if no known transaction
 // has begun after n's end.
 func (g *signs) readTooEarly(s *registers, a, n uint32) {
 	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {

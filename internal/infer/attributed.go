@@ -38,8 +38,8 @@ func (s *causes) attributed(v uint32) bool {
 	return s.keys[x.key].flags&unsupported == 0 && x.flags&ambiguous == 0 && (x.writer != 0 || x.flags&initialVersion != 0)
 }
 
-// attributedBefore is attributed of the elements before v in its list, which those who
-// read up to v have read as well.
+// attributedBefore is attributed for the elements before v in its list. A read up to v has read them as
+// well.
 func (s *causes) attributedBefore(v uint32) bool {
 	if s.keys[s.versions[v].key].base > 0 {
 		return false // frozen elements have left memory

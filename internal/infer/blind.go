@@ -250,11 +250,11 @@ func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 	}
 }
 
-// KeyHash tells keys apart whose numbers are used one after the other.
+// KeyHash tells two keys apart that had the same number, one after the other.
 func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 
-// Piece is a chain whose beginning may have retired: then no other version of the key that has
-// not retired comes before it.
+// Piece is a chain whose beginning may have retired. Then it comes before all other versions of the key
+// that have not retired.
 type Piece struct {
 	Chain
 	Key       uint32

@@ -8,8 +8,8 @@ import "github.com/isowatch/isowatch/internal/pattern"
 // a version names no writer. It is a sign that values of its pattern repeat (docs/proofs.md,
 // section 2, *Do values name their writers?*).
 
-// causal says whether what a transaction read cannot have been written by one that began when
-// it had ended: where the contract leaves another explanation.
+// causal says whether time shows from whom a transaction did not read. It does where the contract
+// leaves another explanation than a writer that began after the reader had ended.
 func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
 // addedUnseen says whether v is an element of a set, and somebody may have added it without a record.
@@ -50,9 +50,9 @@ func (s *causes) showsElement(v uint32) bool {
 // again without a record. Then a reader of the element may have read after a remove.
 func (s *causes) MayBeReadded(v uint32) bool { return v != 0 && s.addedAgain(v) && s.showsElement(v) }
 
-// readBefore says whether reader, who read v, had ended when its writer began, so that the
-// writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
-// times and session order, never by the order of arrival.
+// readBefore says whether reader, who read v, had ended when the writer of v began. Then it did not
+// read from that writer, or may not have. It takes the sign. Cause precedes effect by event times and
+// session order, never by the order of arrival.
 func (s *causes) readBefore(v, writer, reader uint32) bool {
 	if writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false

@@ -43,7 +43,7 @@ func (s *absences) wroteColumn(k uint32, version event.Hash) {
 	}
 }
 
-// unwrittenHere says whether k tells versions, and no record wrote this one there.
+// unwrittenHere says whether operations tell the versions of k, and no record wrote this version there.
 func (s *absences) unwrittenHere(k uint32, version event.Hash) bool {
 	if x := &s.keys[k]; x.flags&versioned == 0 || x.flags&(element|sums) != 0 || x.kind > event.Register {
 		return false

@@ -19,7 +19,7 @@ import (
 // holding is the known value at a version of a counter, 32 bytes. For the initial version, inc
 // is how many reads of the counter were taken in.
 type holding struct {
-	version  uint64 // valueKey of its version: the version's number may be given to another one
+	version  uint64 // valueKey of its version, since another version may get the number
 	sum, inc int64  // the value, and what its writer added
 	known    bool   // the value is
 	linked   bool   // its writer is
@@ -188,7 +188,8 @@ func (s *counters) holds(v uint32, sum int64) {
 	}
 }
 
-// learn is holds without what follows for other versions; it says whether that was not known.
+// learn is holds for one version only, without conclusions about others. It says whether the value is
+// new.
 func (s *counters) learn(v uint32, sum int64) bool {
 	if s.versions[v].flags&ambiguous != 0 {
 		return false

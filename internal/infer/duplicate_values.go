@@ -20,7 +20,7 @@ func (s *ledger) searchable(v uint32) bool {
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	if k.flags&versioned != 0 && (x.flags&nothing == 0 || !k.emptied()) { // who told no version may have left it
+	if k.flags&versioned != 0 && (x.flags&nothing == 0 || !k.emptied()) { // a transaction that told no version may have left it
 		return false
 	}
 	return k.kind == event.Register && k.flags&(unsupported|hasBaseline) == 0 && x.flags&initialVersion == 0 &&
@@ -41,9 +41,8 @@ func (s *absences) SureRegister(v uint32) bool {
 // searched says whether the writer is searched, since several are possible.
 func (s *absences) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
-// countAmbiguous counts a read of v, which several may have written. In a window its reader may
-// have retired when no writer was known. Then nobody has looked whether the frozen order left v
-// there.
+// countAmbiguous counts a read of v, which several may have written. In a window its reader may have
+// retired when no writer was known. Then it was not checked whether the frozen order left v there.
 func (s *absences) countAmbiguous(v uint32) {
 	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
 		if s.Counters.Ambiguous++; s.versions[v].flags&initialVersion != 0 {

@@ -13,7 +13,7 @@ import (
 // delete of the key is recorded. So a finding that has left is not taken back because the row is
 // deleted in the end. A whole history goes by the definitions of levels alone, which know no time.
 
-// Deletion is a delete, as far as it takes back what rests on nothing having been found.
+// Deletion is a delete. It takes back conclusions from empty reads of the key.
 type Deletion struct {
 	Version uint32 // the initial one of the key
 	Value   uint64 // its ValueKey

@@ -13,10 +13,9 @@ import (
 // and gives no edge. Its reads are signs all the same, and show that it did not read from a
 // later writer. They are glimpses, and are kept by value while the transaction is in memory.
 //
-// The values that an aborted transaction read were there as well: it did not read from a writer
-// that began later. Nothing else follows. If the value had been replaced, that is not a sign
-// that it came back. To read an old state, and be refused for it, is how many databases keep
-// their promise.
+// The values that an aborted transaction read were there, too. So it did not read from a writer that
+// began later. Nothing else follows. If the value had been replaced, that is not a sign that it came
+// back. To read an old state, and be refused for it, is how many databases keep their promise.
 
 // glimpse is a read of a plain value by a transaction that does not count, 24 bytes.
 type glimpse struct {
@@ -94,7 +93,7 @@ func (x *glimpses) enter(place int) {
 	x.latest[g.value] = uint32(place)
 }
 
-// glimpse takes in what n, which does not count, read of others. O(operations).
+// glimpse takes in the values that n, which does not count, read from others. O(operations).
 func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	if !s.opt.causal() {
 		return

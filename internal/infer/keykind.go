@@ -107,8 +107,8 @@ func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	return false
 }
 
-// wroteAgain takes back conclusions that rest on the known writers of the value. An operation
-// without other conclusions may have installed it as well.
+// wroteAgain takes back conclusions that rest on the known writers of the value. An operation from
+// which nothing else is concluded may have written the value as well.
 func (s *kinds) wroteAgain(k uint32, h event.Hash) {
 	v := s.lookupVersion(k, h)
 	if v == 0 {

@@ -7,11 +7,11 @@ import (
 )
 
 // This file checks linearizability while the records come (MTC, section IV-E, algorithm 2). It is for
-// registers whose writers say what they replaced: by cas, or a read before the write. Each version
-// hangs below the version that its writer replaced. So a path down from a version is the only order of
-// the operations on it: its writer, its readers, the next writer. An operation that began after one
-// further down had ended contradicts it. A blind write hangs below the initial version, which all
-// others follow. Two branches are not compared.
+// registers whose writers say which version they replaced, by a cas or by a read before the write. Each
+// version hangs below the version that its writer replaced. So a path down from a version is the only
+// order of the operations on it: its writer, its readers, the next writer. An operation contradicts the
+// order if it began after an operation further down had ended. A blind write hangs below the initial
+// version, which all others follow. Two branches are not compared.
 //
 // A position keeps the greatest start above it and the least end below it. So an operation is
 // compared with two numbers wherever it comes in. Its changes to them end, up and down, where
@@ -238,14 +238,14 @@ func (s *linear) endAbove(v uint32, m moment) {
 	}
 }
 
-// maxLine bounds the walk between two operations that contradict each other.
+// maxLine bounds the walk between the versions of two operations that contradict each other.
 const maxLine = 1 << 12
 
-// disagree reports that one operation began after another had ended which comes later in the order. One
-// of the two is about v. If the versions do not show that any more, the positions are stale and made
-// again. It reports nothing of a retired operation, since it is chance whether that is still in memory.
-// Such an operation may have begun after the record in work had ended, or be a neighbour of v. In both
-// cases a horizon finding tells of it already. One further down is flagged here.
+// disagree reports two operations: earlier began after later had ended, and yet comes before it in the
+// order. One of the two is about v. If the versions do not show that any more, the positions are stale
+// and made again. It reports nothing of a retired operation, since it is chance whether that is still
+// in memory. Such an operation may have begun after the record in work had ended, or be a neighbour of
+// v. In both cases a horizon finding tells of it already. One further down is flagged here.
 func (s *linear) disagree(earlier, later moment, v uint32) (told, stale bool) {
 	if earlier.at == always || later.at == never || later.at >= earlier.at-s.opt.ClockDrift {
 		return false, false
@@ -379,8 +379,8 @@ func (s *linear) endOf(n uint32) moment {
 	return moment{at: s.txns[n].end, txn: n}
 }
 
-// Line appends to dst the versions from one down to another, which is below it; nil
-// if it is not.
+// Line appends to dst the versions on the way down from one version to another. It returns nil if there
+// is no way.
 func (s *linear) Line(dst []uint32, from, to uint32) []uint32 {
 	at := len(dst)
 	for v := to; ; v = s.above(v) {

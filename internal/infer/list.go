@@ -328,8 +328,8 @@ func (s *registers) connect(v, old uint32) {
 	}
 }
 
-// checkOwnOrder reports a read that shows two neighbouring appends of one
-// transaction, p before v, the other way round than it made them.
+// checkOwnOrder reports a read that shows p right before v, if one transaction appended v first and
+// then p.
 func (s *registers) checkOwnOrder(p, v uint32) {
 	if p == 0 || v == 0 || s.versions[p].writer != s.versions[v].writer {
 		return
@@ -368,9 +368,9 @@ func (s *lists) ShownBy(v uint32) uint32 {
 	return x.witness
 }
 
-// MisorderedList says whether v belongs to a list, as far as that is kept, whose reads misorder
-// the appends of one transaction. Neighbours are reported by themselves (checkOwnOrder). It
-// costs the length of the list.
+// MisorderedList says whether v belongs to a list whose reads misorder the appends of one transaction.
+// It looks at the part of the list that is in memory. Neighbours are reported by themselves
+// (checkOwnOrder). It costs the length of the list.
 func (s *lists) MisorderedList(v uint32) bool {
 	x := &s.keys[s.versions[v].key]
 	if x.kind != event.List {
@@ -486,8 +486,8 @@ func (s *lists) sawList(a, n, op uint32) {
 	}
 }
 
-// settleList gives the element v its one writer n. again says that another element of n in this
-// list was just settled. Then the edges from states that no later read has overtaken are there
+// settleList makes n the one writer of the element v. again says that another element of n in this list
+// was settled just before. Then the edges from states that no later read has overtaken are there
 // already.
 func (s *registers) settleList(v, id, n uint32, again bool) {
 	x := &s.versions[v]

@@ -34,8 +34,9 @@ func (s *registers) absentUnknown(k uint32) bool {
 	return s.opt.vacant() || x.flags&deleted != 0 && !x.emptied()
 }
 
-// toldDeletion is deletion by a delete that told its version: reads of nothing may tell it, and who
-// replaces it. Then the empty reads of k stay undecided. It is false where inference on k stops.
+// toldDeletion is deletion by a delete that told its version. Reads of nothing may name that version,
+// and writes may say that they replaced it. Then the empty reads of k stay undecided. It is false where
+// inference on k stops.
 func (s *registers) toldDeletion(k, n uint32) bool {
 	if s.comesAgain(k) && s.keys[k].flags&emptied == 0 {
 		s.keys[k].flags |= plainBefore
@@ -149,8 +150,8 @@ func (s *registers) WasAbsent(v uint32) bool {
 	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
-// FoundKnown says whether all transactions that may have left the nothing v, as n found it, are
-// in memory. Their records have come by now, and none was let go.
+// FoundKnown is about the version v of nothing that n found. It says whether all transactions that may
+// have left it are in memory. Their records have come by now, and none was let go.
 func (s *registers) FoundKnown(v, n uint32, now int64) bool {
 	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
 }
@@ -183,8 +184,8 @@ func (s *registers) SureReads(n uint32, fn func(v, w uint32)) {
 	}
 }
 
-// LeftInMemory says whether nobody who left the value v in its key was let go, so far as is known:
-// see FoundKnown.
+// LeftInMemory says whether all transactions that left the value v in its key are in memory, so far as
+// is known: see FoundKnown.
 func (s *registers) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
 
 // TellsVersions says whether operations tell the versions of v's key.
@@ -223,9 +224,9 @@ func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	return true
 }
 
-// retireDelete lets go of the record of a delete whose transaction has retired. The frozen
-// order is run by values, so the deleter need not be known. The versions that it replaced are
-// dropped, and those that were left before: to read them now is to read an old state.
+// retireDelete lets go of the record of a delete whose transaction has retired. The frozen order is run
+// by values, so the deleter need not be known. The versions that it replaced and the ones left before
+// it are dropped, since a later read of them is of an old state.
 func (s *registers) retireDelete(id uint32) {
 	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
 	s.values.add(s.valueKey(v))

@@ -11,7 +11,7 @@ type Options struct {
 	// Observed: whether values name their writers is found out, pattern of keys by
 	// pattern: see signs.go. Otherwise they do.
 	Observed bool
-	// Patterns are those that a person named (pattern.Matches): a key has the first that it
+	// Patterns are the patterns that a person named (pattern.Matches). A key has the first one that it
 	// matches. Others are found out.
 	Patterns []string
 	// Rows: a delete ends a row, and a later write of the key begins another one. The deleter
@@ -134,7 +134,7 @@ const (
 	Taken         Refusal = iota
 	Repeated              // the same record was seen before
 	Contradicting         // another record with its id was seen before
-	TooLate               // its outcome was unknown, and what counted of it has left the orders
+	TooLate               // its outcome was unknown, and its first record counted and has left the orders
 )
 
 // Out is the result of one step of inference. It is reused.

@@ -103,8 +103,8 @@ func (s *registers) readNamed(n, i, k uint32, version []byte, value event.Hash) 
 	s.numberText(k, s.internVersion(k, h), n, version)
 }
 
-// replaces takes the version that a write says it replaced: as one that was read, if
-// the transaction has not read the key before. c.readLen is that version.
+// replaces takes the version that a write says it replaced, and puts it into c.readLen. If the
+// transaction has not read the key before, the version counts as read.
 func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
 	if len(prev) == 0 || c.flags&nameless != 0 {
@@ -333,8 +333,8 @@ func (s *orders) unlinkOrdered(v uint32) {
 	x.index, x.prev, x.next = 0, 0, 0
 }
 
-// supersedeInOrder drops v, and those behind it, while it is the first in its spine and a later
-// one has a retired writer. A read of v is then a read of an old state.
+// supersedeInOrder drops v, and the versions behind it one by one. Each must be the first in its spine,
+// and the next one must have a retired writer. A read of v is then a read of an old state.
 func (s *orders) supersedeInOrder(v uint32) {
 	for v != 0 {
 		x := &s.versions[v]

@@ -215,8 +215,8 @@ func (s *lists) MissedUnseen(e *Edge) uint32 {
 	return n
 }
 
-// MissesUnseen says whether that still holds of n and v, whose ValueKey is value. gone says that
-// nothing can show any more that it does not. For cleared see Outlived.
+// MissesUnseen says whether that is still so for n and the element v, whose ValueKey is value. gone
+// says that no record can change it any more. For cleared see Outlived.
 func (s *lists) MissesUnseen(n, v uint32, value uint64, cleared *bool) (misses, gone bool) {
 	if n == 0 || s.txns[n].state != counted || int(v) >= len(s.versions) || s.versions[v].key == 0 || s.valueKey(v) != value {
 		return true, true
@@ -254,7 +254,7 @@ func (s *lists) LacksNone(v uint32, gone func(n uint32) bool) bool {
 const maxLacked = 64
 
 // LackedUnseen is an append of a transaction that is gone, and n's read of a list up to v lacks it.
-// Somebody may have deleted the list unseen after each such append. Otherwise it is 0.
+// Somebody may have deleted the list without a record after each such append. Otherwise it is 0.
 func (s *lists) LackedUnseen(n, v uint32, gone func(n uint32) bool) (lacked uint32) {
 	if !s.opt.vacant() || s.keys[s.versions[v].key].kind != event.List {
 		return 0

@@ -188,8 +188,7 @@ func (s *registers) part(id uint32) {
 	}
 }
 
-// diverge reports that the write records id and other, 0 for none, overwrote one
-// version, which was not known of them.
+// diverge reports that the write records id and other overwrote one version. other may be 0 for none.
 func (s *registers) diverge(id, other uint32) {
 	if other == 0 {
 		return
@@ -210,8 +209,8 @@ func (s *registers) missed(w, x *write) {
 	}
 }
 
-// divergeInRow reports the latest write record that replaced what id did, as id did: it wrote
-// or deleted the row too.
+// divergeInRow reports the latest write record that replaced the same version as id, in the same way:
+// both wrote the row, or both deleted it.
 func (s *registers) divergeInRow(id uint32) {
 	w := &s.writes[id]
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {

@@ -17,8 +17,8 @@ import (
 // reported, and its edges are taken back. From then on only the reads and writes themselves
 // count, as in ordered.go.
 
-// precedence says that the version from comes before another one, to. The transaction a left or
-// saw the one, and b, which came later, found the other. 36 bytes.
+// precedence says that the version from comes before the version to. The transaction a left or saw the
+// one, and b, which came later, found the other. 36 bytes.
 type precedence struct {
 	from, to       uint32
 	a, b           uint32

@@ -21,11 +21,11 @@ func (s *causes) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
 	return s.proofs(dst, n, nil, s.hasOneWriter)
 }
 
-// TookEffect says whether the unknown transaction n surely took effect, whatever comes. Others
-// saw a version of it that no retry can have written: its operations tell it, or the contract
-// declares values to be unique. A retry writes elements of sets and lists again, whatever is
-// declared. If all says that all records have come, no retry has. But a writer without a record
-// may have added an element of a set.
+// TookEffect says whether the unknown transaction n surely took effect, whatever comes. Others saw a
+// version of it that no retry can have written. That is so if operations tell the version, or the
+// contract declares values to be unique. A retry writes elements of sets and lists again, whatever is
+// declared. If all says that all records have come, no retry has. But a writer without a record may
+// have added an element of a set.
 func (s *causes) TookEffect(n uint32, all bool) bool {
 	_, ok := s.proofs(nil, n, nil, func(v uint32) bool {
 		k := &s.keys[s.versions[v].key]

@@ -18,9 +18,9 @@ type OpenRead uint8
 const (
 	Decided          OpenRead = iota
 	OpenNothing               // it found nothing, and somebody may have deleted the key
-	OpenUnrecorded            // no record wrote what it saw, and one without a record may have
+	OpenUnrecorded            // no record wrote the value that it saw, and a transaction without a record may have
 	OpenRepeating             // the values of the key's pattern repeat
-	OpenSeveral               // several transactions may have written what it saw
+	OpenSeveral               // several transactions may have written the value that it saw
 	OpenSearched              // several may have written the value: the search for an order of the writers decides which
 	OpenUnattributed          // no record wrote the value that it saw, and the contract says that one must have
 	OpenNameless              // versions of the key are told by their texts, and the read has none
@@ -35,7 +35,7 @@ const (
 
 // Reads are the reads of transactions that count. A key has the first read of a transaction, and later
 // ones that differed. A scan counts as a read of each row, and of each key that it does not show. A
-// write or delete is a read only where it names the version that it replaced.
+// write or delete is a read only if it names the version that it replaced.
 type Reads struct {
 	Total int64
 	Open  [openCauses]int64 // by cause; what is counted as decided is not kept

@@ -364,7 +364,7 @@ func (s *kinds) install(c *touch, n uint32) {
 	}
 	rmw := pred != 0 && s.versions[pred].names()
 	if k.flags&element != 0 && c.readVer == k.initial {
-		rmw = false // who adds what is added already changes nothing
+		rmw = false // to add an element that is there already changes nothing
 	}
 	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 		id := s.own[i-1].write
@@ -396,8 +396,7 @@ func (s *kinds) install(c *touch, n uint32) {
 	}
 }
 
-// saw gives the edges of n's read of v: from its writer, and to those who
-// overwrote it.
+// saw gives the edges of n's read of v: from the writer of v, and to the transactions that overwrote v.
 func (s *registers) saw(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|old|overwrittenByWriter) != 0 || s.opt.Ordered {

@@ -18,7 +18,8 @@ func (s *memory) Expire(now int64, out *Out) {
 	}
 }
 
-// ExpireShare is Expire for one in so many of the transactions that would expire at some time, the oldest ones.
+// ExpireShare is Expire for a share of all transactions that would expire at some time, the oldest
+// ones: one in so many.
 func (s *memory) ExpireShare(share int, out *Out) {
 	s.begin(out)
 	for n := len(s.expiry.heap)/share + 1; n > 0 && len(s.expiry.heap) > 0; n-- {
@@ -115,7 +116,7 @@ func (s *memory) Retire(n uint32, out *Out) {
 				s.keepLate(v)
 			}
 		}
-		if x.readers == 0 && again { // several wrote it who are gone: it is known by the filter
+		if x.readers == 0 && again { // several transactions that are gone wrote it: the filter knows it
 			s.drop(v)
 		} else if x.readers == 0 {
 			s.supersede(v)

@@ -120,7 +120,7 @@ type registers struct {
 	// of them had diverged from that write: see diverge.
 	parted  []uint32
 	promote []uint32 // transactions of unknown outcome that somebody has read from now
-	demote  []uint32 // transactions of unknown outcome that perhaps nobody reads from any more
+	demote  []uint32 // transactions of unknown outcome that may have lost their last reader
 }
 
 // lists has keys whose operations append.
@@ -195,7 +195,7 @@ type State struct {
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32
-	// reshown are keys of lists in which a record may have shown elements whose place another one takes.
+	// reshown are keys of lists. A record that another one replaces may have shown their elements.
 	reshown []uint32
 }
 

@@ -92,8 +92,8 @@ func (s *ledger) linkSession(n uint32) {
 	if invariants.Enabled {
 		s.checkNeighbours(n, prev, next)
 	}
-	// Members overlap whatever became of them, if it is known when they ended; the
-	// order leads around those that aborted.
+	// Members of any outcome can overlap, if their ends are known. The order leads around aborted
+	// members.
 	before, after := prev, next
 	p, q := &s.txns[prev], &s.txns[next]
 	if prev != 0 && !(p.steady() && p.apart(t)) || next != 0 && !(q.steady() && t.apart(q)) {

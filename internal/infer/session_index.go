@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// sessionIndex finds the neighbours of a session's member by its seq or its time. Members of
-// one session may come over several partitions, and arrive as far apart as these are read
-// unevenly. A walk along the list would pass all between. With 4 partitions of a topic read from
-// its beginning that was 60% of all time. The index is made for a session when a walk gets long.
+// sessionIndex finds the neighbours of a session's member by its seq or its time. Members of one
+// session may come over several partitions, and then arrive far apart if the partitions are read at
+// different speeds. A walk along the list would pass all between. With 4 partitions of a topic read
+// from its beginning that was 60% of all time. The index is made for a session when a walk gets long.
 // It is not a part of the state, and gives the same as the walk.
 //
 // If all members have a seq of their own, and these are near each other, the members have slots. A
@@ -94,7 +94,7 @@ func (s *ledger) indexAll(t *txn) {
 	}
 }
 
-// rowAll puts all members of the session's list into rows, if one order has them all.
+// rowAll puts all members of the session's list into rows, if one order holds all of them.
 func (s *ledger) rowAll(id uint32) {
 	p := &s.sessionIndexes[id]
 	*p = sessionIndex{mode: inRows}

@@ -13,7 +13,7 @@ type memberRows [][]rowMember
 // maxRow bounds what one arrival moves: 2 KiB.
 const maxRow = 128
 
-// rowMember is a member. Its seq, or its start where the members have none, is at hand: only
+// rowMember is a member. Its seq is at hand, or its start if the members have no seq. Only members with
 // equal ones are compared by their transactions.
 type rowMember struct {
 	at int64

@@ -4,9 +4,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// ColdKeys moves the hand on to the next key that may go out. It passes at most the given
-// number of keys, and counts it down. It returns the key with those that must go together with
-// it, or no key. pinned are keys that must stay.
+// ColdKeys moves the hand on to the next key that may go out. It passes at most the given number of
+// keys, and counts it down. It returns the key, with the keys that must go together with it, or no key.
+// pinned are keys that must stay.
 func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	for *visits > 0 {
 		*visits--
@@ -56,7 +56,7 @@ func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
 	for _, u := range p.unsure {
 		x := &s.txns[u.txn]
 		if s.sessions[x.session].unsure == u.txn {
-			u.pins++ // its session's order asks for its ranks only
+			u.pins++ // for the order of its session, its ranks are enough
 		}
 		if x.pins != u.pins || x.due > 0 { // a question names its reads: the answer rests on the transactions that saw it take effect
 			return false

@@ -9,8 +9,8 @@ import (
 )
 
 // A key's record has these parts: version, kind, flags, name. The ids of the transactions that it
-// names. The versions, the initial one first, each with its write records. By version: the write
-// records that overwrote it. The key's own fields, and the values that it is known to have held.
+// names. Then the versions, each with its write records. The initial one is first. By version: the
+// write records that overwrote it. The key's own fields, and the values that it is known to have held.
 // Versions are named by their place in the record, from 1; 0 stands for no version. So are transactions
 // and write records.
 

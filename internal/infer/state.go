@@ -28,7 +28,7 @@ const (
 	retired   // left every order
 	inSession // linked in its session's list
 	stored    // the transaction has a record on disk: see spill.go
-	adrift    // neither seq nor its own times tell its place in its session
+	adrift    // it has no place in its session, by seq or by its own times
 	overruled // a second record of the transaction came too late: see Add
 	again     // it tries again what one without a record did: see attempts.go
 	cameLate  // its first record came after the lateness: see CameLate
@@ -76,7 +76,7 @@ const (
 	used                              // since the hand of spill.go passed it last
 	element                           // of a set: see scan.go
 	versioned                         // its versions are told by their texts: see signs.go
-	plainBefore                       // and some were told by their values before
+	plainBefore                       // and operations named some versions by their values before
 	repeats                           // its values repeat, and name no version: see signs.go
 	voided                            // what rests on its values is being taken back: scratch
 	deletedAgain                      // more than once
@@ -133,10 +133,10 @@ const (
 	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
 	tombstone           // a delete left it
 	nothing             // what deletes leave in an emptied key
-	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
+	unrecorded          // no known transaction that counts wrote it, and one without a record may have: it names no version
 	twofold             // of a list: a read showed it twice
 	wasThere            // taken as older than the first record, until a possible writer came
-	overtaken           // overwritten, perhaps, by one that ran beside its writer and has left memory
+	overtaken           // perhaps overwritten by a transaction that ran beside its writer and has left memory
 	ofAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
 
 	old = overwritten | overtaken

@@ -13,9 +13,9 @@ import (
 // without a record. It is so until the key is known to have held another value (docs/proofs.md,
 // section 2, *A write of what was there*).
 
-// stand is the known past of a key, 24 bytes. It has the earliest time at which a committed
-// transaction was over that read a value there or left it. It also has the earliest time of a
-// transaction with another value than the first.
+// stand is the known past of a key, 24 bytes. It has a value, and the earliest end of a committed
+// transaction that read or left it there. It also has the earliest end of a transaction with another
+// value.
 type stand struct {
 	value        uint64 // what the first one says, by hash; 0 is nothing
 	first, other int64  // ns; 0: none
@@ -57,8 +57,8 @@ func (x stood) held(k uint32, value uint64, at, drift int64) bool {
 	return since != 0 && at > since && at-since > drift
 }
 
-// take takes in what n, the transaction in work of s, read of its keys, and what it left there.
-// O(keys of n).
+// take notes the values that n, the transaction in work of s, read of its keys and left there. O(keys
+// of n).
 func (x *stood) take(s *causes, n uint32) {
 	t := &s.txns[n]
 	if !s.opt.blindIsAmbiguous() || t.flags&(hasTimes|unknown) != hasTimes {

@@ -18,7 +18,7 @@ type visit struct {
 	session        uint32
 }
 
-// visitKeys notes what n, which counts, did to registers, and orders their versions.
+// visitKeys notes the registers that n, which counts, met, and orders their versions.
 func (s *orders) visitKeys(n uint32) {
 	if s.txns[n].flags&stale != 0 {
 		return
@@ -133,8 +133,8 @@ func (s *orders) comparable(x *visit) bool {
 // firm says whether edges lead through the visit's versions.
 func (s *orders) firm(x *visit) bool { return s.comparable(x) && s.known(x.first) && s.known(x.last) }
 
-// known says whether the order has a place for v: it is the initial version, or the one
-// that its one writer left.
+// known says whether v has a place in the order. It has if it is the initial version, or the last one
+// that its one writer wrote.
 func (s *orders) known(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && (x.flags&initialVersion != 0 || x.writer != 0 && s.installed(v))
@@ -242,11 +242,11 @@ func (s *orders) leaveKeys(n uint32, undone bool) {
 
 // OrderGuessed says whether e orders two appends to one list whose order was a guess when the later one
 // of e left the window. Or it orders two writes of a register by transactions that met both of them. No
-// read had shown them, and time does not speak against e. If the order stood against time, it had moved
-// one of them for the sake of others. A read that shows the other order then excludes no order, unless
-// the other order contradicts their session. The number of a session may be another one's by now. A
-// forced order of two writes is looked at in the same way, unless numbers order both. The caller knows
-// what speaks against it beside time.
+// read had shown them, and time does not speak against e. If the order contradicted time, one of the
+// two had been moved to make others fit. A read that shows the other order then excludes no order,
+// unless the other order contradicts their session. The number of a session may be another one's by
+// now. A forced order of two writes is looked at in the same way, unless numbers order both. The caller
+// knows what speaks against it beside time.
 func (s *orders) OrderGuessed(e *Edge) bool {
 	if e.Label != WW && e.Label != Saturated || e.Version == 0 {
 		return false
