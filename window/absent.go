@@ -55,8 +55,8 @@ func (m *Machine) decideAbsent(i, due int) {
 	}
 }
 
-// triesWeak says whether empty reads are tried at the i-th view, which asks for no order of
-// writers. Where another one implies it and is not violated, the reads are tried there.
+// triesWeak says whether empty reads are tried at the i-th view, which asks for no order of writers. If
+// another level implies it and is not violated, the reads are tried at that level.
 func (m *Machine) triesWeak(i int) bool {
 	l := m.views[i]
 	if m.infer.Counters.Emptied == 0 || !m.asking.allTold() || l.Underlying().Chooses() || refuted(m.reports.verdicts.certain, l) {
@@ -93,8 +93,9 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	return len(keys) > 1 && m.hasNoOrderAbout(l, x, all, keys)
 }
 
-// alsoEmpty are txns with all who wrote other keys in which these found nothing, and the keys, x's
-// first. Each of them ended long enough ago: whoever may have left what it found has come.
+// alsoEmpty are txns with all writers of other keys in which they found nothing. It also returns the
+// keys, x's first. Each of them ended long enough ago: all that may have left the state which it found
+// have come.
 func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []string) {
 	all, keys = slices.Clone(txns), []string{m.infer.Key(x.version)}
 	for _, n := range txns {
@@ -172,7 +173,7 @@ func (o *core) byArrival(txns []uint32) {
 	})
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at. A read of one of the keys
+// tellingReads says which reads of txns count when only txns are looked at. A read of one of the keys
 // counts if no possible writer of the value was let go. A read of another register counts if its one
 // writer is among txns. f rests on these versions.
 func (o *core) tellingReads(f *openFinding, txns []uint32, keys []string) func(at int, key string) bool {
@@ -220,7 +221,7 @@ func (h *finder) leftNothing(x infer.Left) {
 	}
 }
 
-// mayHaveLeft says whether one who had ended by then may have found what n left.
+// mayHaveLeft says whether a transaction that had ended by then may have found the version that n left.
 func (h *finder) mayHaveLeft(n uint32, ended int64) bool {
 	r := h.record(n)
 	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || h.infer.Info(n).Start <= ended+int64(h.cfg.Contract.ClockDrift)

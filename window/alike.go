@@ -7,11 +7,11 @@ import (
 	"github.com/isowatch/isowatch/internal/infer"
 )
 
-// A transaction that missed what another one wrote mostly missed several of its writes. Each gives an
-// anti-dependency between the two, and one way back closes all their cycles. These are equal faults:
-// they differ in the key that was missed. So with many transactions the first is searched for, told and
-// verified, and its finding takes in the others. If it is withdrawn, these edges are offered again, as
-// are all edges that a finding has set aside.
+// A transaction that missed one write of another transaction has often missed several of them. Each
+// gives an anti-dependency between the two, and one way back closes all their cycles. These are equal
+// faults: they differ in the key that was missed. So with many transactions the first is searched for,
+// told and verified, and its finding takes in the others. If it is withdrawn, these edges are offered
+// again, as are all edges that a finding has set aside.
 
 // alike is an anti-dependency that was refused, and told.
 type alike struct {

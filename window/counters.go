@@ -79,9 +79,9 @@ type counterRead struct {
 	seen    int64
 }
 
-// counterBounds reports the reads that no increments sum up to: the sum of all that
-// add, or of all that subtract, bounds them. Where the counter's value in the
-// beginning is not known, two reads bound it.
+// counterBounds reports the reads that no increments sum up to. The sum of all positive amounts bounds
+// them, and the sum of all negative ones. Where the counter's value in the beginning is not known, two
+// reads bound it.
 func (s *sums) counterBounds(txns []infer.CounterTxn) {
 	type counter struct {
 		up, down int64 // sums of increments that may have taken effect

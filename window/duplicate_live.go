@@ -135,8 +135,8 @@ func (c *constraints) begun() int32 {
 	return c.past + 1
 }
 
-// chooseWriters adds the reads to the problem, each with its possible writers. If all has to
-// be known, only those whose writers are all among the units.
+// chooseWriters adds the reads to the problem, each with its possible writers. If everything has to be
+// known, it adds only reads whose writers are all among the units.
 func (c *constraints) chooseWriters(reads []liveDuplicate, pieces []piece, known bool) {
 	if len(reads) == 0 {
 		return

@@ -11,11 +11,11 @@ import (
 	"github.com/isowatch/isowatch/internal/solve"
 )
 
-// Several writers may have left the value that a read saw. Which of them it saw is decided
-// together with the order of writers that nobody saw. Such writers count, and left the value.
-// To read from one that aborted, or a value that its writer replaced itself, is forbidden at
-// all levels that are decided so. A transaction of unknown outcome may be the writer too. An
-// order without it shows that the level holds. If there is no such order, nothing is shown.
+// Several writers may have left the value that a read saw. Which of them it saw is decided together
+// with the order of writers that nobody saw. Such writers count, and left the value. At all levels that
+// are decided in this way, two reads are forbidden: from an aborted writer, and of a value that its
+// writer replaced itself. A transaction of unknown outcome may be the writer too. An order without it
+// shows that the level holds. If there is no such order, nothing is shown.
 
 // maxCandidates bounds the possible writers of all reads of a problem together. maxReadCore
 // bounds the choices of a core. A key whose reads bring more takes no part. A flag that n

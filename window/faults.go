@@ -339,8 +339,8 @@ func (s *reports) settleFaults() {
 	fs.earliest()
 }
 
-// promote tells the finding id, which another one stood for, if it still stands. The first of them is
-// told by itself. The other findings are told with it if they share an edge.
+// promote tells the finding id, if it still stands. Another finding had stood for it. The first of them
+// is told by itself. The other findings are told with it if they share an edge.
 func (s *reports) promote(id string) {
 	var told finding.Finding
 	var edges []uint64

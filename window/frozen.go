@@ -38,8 +38,8 @@ type frozenRun struct {
 	freezes bool             // the nodes of the run freeze behind it
 	ahead   bool             // most nodes of the run stay live: the writer of a value that they read may still come
 	lows    map[uint32]int64 // by node: the lower bound in time that the frozen order gives it
-	// missed says that somebody behind what was run read a version that was replaced
-	// there: a misfit to come.
+	// missed says that a transaction behind the run read a version that was replaced within the run: a
+	// misfit to come.
 	missed bool
 	absent []absentRead // empty reads that cannot fit now, or later
 }
@@ -338,9 +338,9 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	return clean
 }
 
-// overtaken looks at a transaction that begins among the nodes and commits behind them. It says
-// whether it writes a key blindly that another one commits to between the two. Once its begin
-// has frozen, they overlap in every order. nodes are the first ones of the i-th view.
+// overtaken looks at a transaction that begins among the nodes and commits behind them. It says whether
+// that transaction writes a key blindly, and another one commits a write of that key between the two.
+// Once its begin has frozen, they overlap in every order. nodes are the first ones of the i-th view.
 func (o *choices) overtaken(i int, nodes []uint32) (found bool) {
 	if !o.graph.Split(i) || o.views[i].Base == isolation.Prefix {
 		return false

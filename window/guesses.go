@@ -70,9 +70,9 @@ func (k *clock) solveInTime(i int, c *constraints) solve.Result {
 	return k.solve(i, c)
 }
 
-// inSessions is the problem of a level without session order, with it: most
-// databases keep it, and it leaves little to search. An order that has it is one
-// without; if there is none, nothing follows.
+// inSessions is the problem of a level without session order, with it: most databases keep it, and it
+// leaves little to search. An order that keeps session order is also an order of the problem without
+// it. If there is no such order, nothing follows.
 func (o *core) inSessions(i int, c *constraints) *solve.Problem {
 	p := c.problem
 	if o.views[i].Family != isolation.Plain {

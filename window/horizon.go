@@ -171,9 +171,9 @@ func (h *finder) beyond(a *infer.Anomaly) {
 	h.reports.noteResting(basis, class, what, h.clock.noted(a.A))
 }
 
-// conflictBeyond reports an append that replaced a state that somebody else had read, where
-// that shows only after both have retired. The conflict is tracked. It was in no serializable
-// order while it could have been an untracked one (see untracked).
+// conflictBeyond reports an append that replaced a state which another transaction had read, if that
+// shows only after both have retired. The conflict is tracked. It was in no serializable order while it
+// could have been an untracked one (see untracked).
 func (s *reports) conflictBeyond(a *infer.Anomaly) {
 	if !s.asking.losesTrack() {
 		return

@@ -317,9 +317,8 @@ func (t *levelChanges) begunOf(l isolation.Level) *begun {
 	return nil
 }
 
-// speaksFor says whether the order of the i-th view, where all reads fit it, shows that l
-// holds. Then l is its level or follows from it, and it has met all edges that l's own order
-// has.
+// speaksFor says whether the order of the i-th view shows that l holds, if all reads fit the order.
+// Then l is its level or follows from it, and it has met all edges that l's own order has.
 func (t *levelChanges) speaksFor(i int, l isolation.Level) bool {
 	return t.views[i] == l || t.asking.stands(t.views[i], l) && t.begunOf(t.views[i]) == nil
 }

@@ -188,8 +188,8 @@ func (m *passedOver) there(g *incremental.Graph, i int) bool {
 	return m.Edge.there(g) && g.Edge(m.Edge.ID).SetAside&(1<<i) != 0
 }
 
-// followLimits follows an edge that was offered to these views: it may close a cycle with an edge that
-// one of them goes without.
+// followLimits follows an edge that was offered to these views. It may close a cycle with an edge that
+// one of the views has set aside.
 func (h *finder) followLimits(id incremental.EdgeID, e *incremental.Edge, views incremental.Views) {
 	if views &= h.limiting; views == 0 || len(h.limits.of) == 0 {
 		return

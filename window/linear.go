@@ -206,8 +206,8 @@ func arrayOf(o *event.RecordOp) (elems []string, ok bool) {
 // maxLinearMembers bounds the transactions that such a finding names.
 const maxLinearMembers = 12
 
-// reportLinear reports that the operations on k have no order. It names the one whose return
-// leaves no possible order, the operations that ran beside it, and the last ones that do fit.
+// reportLinear reports that the operations on k have no order. It names the operation whose return
+// leaves no possible order, the operations that ran beside it, and the last operations that fit.
 func (l *linearizing) reportLinear(k *linearKey, at int, order []int) {
 	stuck := k.ops[at]
 	members := []uint32{k.txns[at]}

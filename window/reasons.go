@@ -29,9 +29,9 @@ func (r *reasons) add(kind reasonKind, text string) {
 
 func (r *reasons) String() string { return strings.Join(r.texts, "; ") }
 
-// OpenByContract says of a level that is unknown whether only the contract leaves it open. No
-// violation was found then, and nothing was lost. Each read without a known writer may have had
-// one that nobody had to record.
+// OpenByContract says of a level that is unknown whether only the contract leaves it open. No violation
+// was found then, and nothing was lost. The writer of each read without a known writer may be one that
+// nobody had to record.
 func (m *Machine) OpenByContract(l isolation.Level) bool {
 	verdict, why := m.verdictOf(l, m.reports.refutedSurely, nil)
 	return !refuted(m.reports.verdicts.certain, l) && m.asking.asksFor(l, m.asking.askedFor) && m.openByContract(l, verdict, &why)

@@ -307,8 +307,8 @@ func (f *saturated) renewBehind(n uint32) {
 	}
 }
 
-// renewShown queues those that read a list up to an element behind one of e.From's,
-// which showed them that, too. Where elements are linked, each is with the next one.
+// renewShown queues the transactions that read a list up to an element behind an element of e.From.
+// Their reads showed that element, too. If elements are linked, each is linked with the next one.
 func (f *saturated) renewShown(e *incremental.Edge) {
 	for n := 0; e != nil && n < infer.MaxShown; n++ {
 		key := f.infer.KeyOfVersion(e.Note[0])

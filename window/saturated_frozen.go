@@ -30,7 +30,7 @@ func (s *reports) missedRetired(e *infer.Edge) bool {
 // one more does.
 const maxDiverged = 256
 
-// missedDiverged is missedRetired of all that replaced the version which a.A replaced too. An edge
+// missedDiverged is missedRetired for all transactions that replaced the same version as a.A. An edge
 // leads to one of them only. If there are very many of them, it is enough that one may have retired.
 func (s *reports) missedDiverged(a *infer.Anomaly) {
 	if s.cfg.Unbounded || s.saturated.droppedOf(s.infer.KeyOfVersion(a.Version)).when == 0 {
@@ -198,9 +198,9 @@ func (f *saturated) setDropped(k uint32, d dropped) {
 	f.keys[k] = d
 }
 
-// freezeBehind notes that n retires behind other writers of registers that it wrote. A later
-// reader of their versions has missed n, or has n before them. Where a view has one of them
-// behind n, that is not known of n either.
+// freezeBehind notes that n retires behind other writers of registers that it wrote. A later reader of
+// their versions has missed n, or has n before them. If a view has one of them behind n, that is not
+// known of n's place either.
 func (f *saturated) freezeBehind(n uint32) {
 	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {

@@ -8,12 +8,12 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// The cycle that closes is often longer than needed. Steps of one session in a row are one
-// step. So are steps in session and real time if the first was over before the last began.
-// Where session order or real time is on the cycle anyway, one such step replaces all steps
-// between two transactions that it orders. Writes of one key in a row are one order, and a read
-// that missed the first of them missed the last. The shorter form is told if the verifier
-// accepts it, and if it refutes all that the whole cycle does.
+// The cycle that closes is often longer than needed. Steps of one session in a row become one step.
+// Steps in session and real time become one if the first transaction was over before the last one
+// began. Where session order or real time is on the cycle anyway, one such step replaces all steps
+// between two transactions that it orders. Writes of one key in a row are one order, and a read that
+// missed the first of them missed the last. The shorter form is told if the verifier accepts it, and if
+// it refutes all that the whole cycle does.
 
 // step is one step of a cycle. It may be a stored edge, or a step in session order or real time
 // that no edge stands for. Or a chain of stored edges of its key shows it.
@@ -265,8 +265,7 @@ func (a *asking) tightened(steps []step) []step {
 	return steps
 }
 
-// writesBehind are the edges from the write that was missed to those behind it, one after
-// the other.
+// writesBehind are the edges from the missed write on, each to the next write of the key.
 func (o *core) writesBehind(missed *step) (links []incremental.EdgeID) {
 	at := incremental.Vertex(missed.To)
 next:
