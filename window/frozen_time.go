@@ -85,7 +85,7 @@ func (r *frozenRun) metBefore(k uint32) met {
 	return met{all: math.MinInt64, writer: math.MinInt64}
 }
 
-// meet notes that a transaction has read or written the key. Its bound is low.
+// meet notes that a transaction has read or written the key. low is that transaction's bound in time.
 func (r *frozenRun) meet(k uint32, low int64, wrote bool) {
 	x, m := r.last(k), r.metBefore(k)
 	m.key, m.all = r.m.infer.KeyHash(k), max(m.all, low)
