@@ -55,8 +55,8 @@ func (m *Machine) decideAbsent(i, due int) {
 	}
 }
 
-// triesWeak says whether empty reads are tried at the i-th view, which asks for no order of
-// writers. Where another one implies it and is not violated, the reads are tried there.
+// triesWeak says whether empty reads are tried at the i-th view, which asks for no order of writers. If
+// another level implies it and is not violated, the reads are tried at that level.
 func (m *Machine) triesWeak(i int) bool {
 	l := m.views[i]
 	if m.infer.Counters.Emptied == 0 || !m.asking.allTold() || l.Underlying().Chooses() || refuted(m.reports.verdicts.certain, l) {
@@ -68,9 +68,9 @@ func (m *Machine) triesWeak(i int) bool {
 	})
 }
 
-// tryAbsent says whether those who wrote what x is of have no order at l, and reports it. If they
-// have one, the writers of what they read are tried beside them. Then those follow who wrote other
-// keys in which they found nothing.
+// tryAbsent says whether the writers of x's version have no order at l, and reports it. If they have an
+// order, the writers of the values that they read are tried beside them. The last try adds the writers
+// of other keys in which they found nothing.
 func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	txns := []uint32{x.reader}
 	m.infer.EachUser(m.infer.KeyOfVersion(x.version), func(n uint32) {
@@ -93,8 +93,9 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	return len(keys) > 1 && m.hasNoOrderAbout(l, x, all, keys)
 }
 
-// alsoEmpty are txns with all who wrote other keys in which these found nothing, and the keys, x's
-// first. Each of them ended long enough ago: whoever may have left what it found has come.
+// alsoEmpty are txns with all writers of other keys in which they found nothing. It also returns the
+// keys, x's first. Each of them ended long enough ago: all that may have left the state which it found
+// have come.
 func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []string) {
 	all, keys = slices.Clone(txns), []string{m.infer.Key(x.version)}
 	for _, n := range txns {
@@ -120,8 +121,8 @@ func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []s
 	return all, keys
 }
 
-// readFrom are txns with the writers of what they read, and of what these read. They are txns alone
-// where these are too many. Only who ended long enough ago is added: each may have found
+// readFrom are txns with the writers of what they read, and of what these read. They are txns alone if
+// the writers are too many. A writer is added only if it ended long enough ago, since it may have found
 // nothing too.
 func (m *Machine) readFrom(x absentRead, txns []uint32) []uint32 {
 	all := slices.Clone(txns)
@@ -163,8 +164,8 @@ func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32
 	return true
 }
 
-// byArrival sorts transactions by where their records stood: which vertex each has depends on
-// what was on disk.
+// byArrival sorts transactions by the positions of their records. Their vertices would not do, since
+// these depend on what was on disk.
 func (o *core) byArrival(txns []uint32) {
 	slices.SortFunc(txns, func(a, b uint32) int {
 		x, y := o.infer.Info(a), o.infer.Info(b)
@@ -172,9 +173,9 @@ func (o *core) byArrival(txns []uint32) {
 	})
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at. Reads of the keys
-// count if no possible writer of the value was let go. Reads of other registers count if the
-// one writer is among txns. f rests on these versions.
+// tellingReads says which reads of txns count when only txns are looked at. A read of one of the keys
+// counts if no possible writer of the value was let go. A read of another register counts if its one
+// writer is among txns. f rests on these versions.
 func (o *core) tellingReads(f *openFinding, txns []uint32, keys []string) func(at int, key string) bool {
 	type read struct {
 		at  int
@@ -215,12 +216,12 @@ func (h *finder) leftNothing(x infer.Left) {
 			fell = true
 		}
 	}
-	if fell { // what froze meanwhile was not looked at with that one
+	if fell { // transactions that froze meanwhile were not compared with that one
 		h.infer.ConclusionFell()
 	}
 }
 
-// mayHaveLeft says whether one who had ended by then may have found what n left.
+// mayHaveLeft says whether a transaction that had ended by then may have found the version that n left.
 func (h *finder) mayHaveLeft(n uint32, ended int64) bool {
 	r := h.record(n)
 	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || h.infer.Info(n).Start <= ended+int64(h.cfg.Contract.ClockDrift)

@@ -7,11 +7,11 @@ import (
 	"github.com/isowatch/isowatch/internal/infer"
 )
 
-// A transaction that missed what another one wrote mostly missed several of its writes. Each gives an
-// anti-dependency between the two, and one way back closes all their cycles. These are equal faults: they
-// differ in the key that was missed. So with many transactions the first is searched for, told and verified,
-// and its finding takes in the others. If it is withdrawn, they are offered again, as all edges that a finding
-// has set aside.
+// A transaction that missed one write of another transaction has often missed several of them. Each
+// gives an anti-dependency between the two, and one way back closes all their cycles. These are equal
+// faults: they differ in the key that was missed. So with many transactions the first is searched for,
+// told and verified, and its finding takes in the others. If it is withdrawn, these edges are offered
+// again, as are all edges that a finding has set aside.
 
 // alike is an anti-dependency that was refused, and told.
 type alike struct {
@@ -50,8 +50,8 @@ func (h *finder) takesIn(a *alike, id incremental.EdgeID) bool {
 }
 
 // sameBut says whether two edges make the same cycles, with two keys. Both are anti-dependencies
-// between the same transactions. Neither key is one of the way back, nor one that the reader wrote. For where it
-// is, the cycle may have another name.
+// between the same transactions. No edge of the way back is on one of the two keys, and the reader
+// wrote neither of them. Otherwise the cycle may have another name.
 func (h *finder) sameBut(a, b incremental.EdgeID, way []incremental.EdgeID) bool {
 	x, y := h.graph.Edge(a), h.graph.Edge(b)
 	if x.From != y.From || x.To != y.To || infer.Label(x.Labels) != infer.RW || infer.Label(y.Labels) != infer.RW {

@@ -57,7 +57,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 				h.Counters.Tolerated++
 			}
 			h.Counters.Unpromised++
-			return // it may come last then, over what it has not seen
+			return // it may then come last, and overwrite values that it has not seen
 		}
 	}
 	byValue, versions := isolation.TakenBy(a.Kind)

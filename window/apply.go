@@ -130,10 +130,11 @@ const many = 1000
 // beside the records. Then two monitors on one stream would tell a cycle from different transactions on.
 func (o *core) manyCame() bool { return o.Counters.Committed+o.Counters.Unknown >= many }
 
-// intoFirst puts the edges into n, which is new, before the others, and keeps the order otherwise. n stands
-// behind all that leads to it. If an edge out of n came first, n would go far back in the order. All that the
-// edge leads to would go behind it. Then the edges into n would be refused, in place of the one that is
-// wrong. With few transactions that costs little, and the edges stay as they are.
+// intoFirst puts the edges into n, which is new, before the others, and keeps the order otherwise. n
+// stands behind all that leads to it. If an edge out of n came first, n would go far back in the order.
+// The transaction that the edge leads to would then go behind n. Then the edges into n would be
+// refused, in place of the one that is wrong. With few transactions that costs little, and the edges
+// stay as they are.
 func (m *Machine) intoFirst(es []infer.Edge, n uint32) []infer.Edge {
 	if !m.manyCame() {
 		return es
@@ -187,9 +188,9 @@ func (m *Machine) convert(es []infer.Edge) {
 	m.edges = into[:k]
 }
 
-// rereadAs is the label of a second read: a transaction saw a key when it had seen another
-// version of it. A transaction that asked for less than read atomic may do that. So the levels
-// from there on do not fall with it, and need it as any other read.
+// rereadAs is the label of a second read: a transaction saw a key when it had seen another version of
+// it. A transaction that asked for less than read atomic may do that. So its second read does not
+// refute read atomic and stronger levels. For these it is like any other read.
 func (a *asking) rereadAs(e *infer.Edge) infer.Label {
 	switch asked := a.askedBy(e.To); {
 	case asked == isolation.ReadUncommitted:
@@ -260,7 +261,7 @@ func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 // transactions only. Then nobody is promised to come before a transaction that asked for less,
 // or that did not replace what was read.
 //
-// It is asked about where it counts: see counts.
+// The question is asked where the edge counts: see counts.
 func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(a.views) - 1
 	switch l := infer.Label(e.Labels); {
@@ -357,7 +358,8 @@ func (h *finder) showAnew(x infer.Shown) {
 }
 
 // givenAgain are the edges of a step that takes back orders and concludes them again. An edge that the
-// step gives as it was stays. A second one like it might be refused, since the window has passed its head.
+// step gives again, unchanged, stays. A second one like it might be refused, since the window has
+// passed its head.
 func givenAgain(o *infer.Out) map[infer.Edge]bool {
 	if !slices.ContainsFunc(o.Kills, func(k infer.Kill) bool { return k.Order }) {
 		return nil

@@ -109,7 +109,7 @@ func (h *finder) loseTrack() {
 	h.reports.cause = h.reports.causeOfRecord()
 	h.withdrawDoomed()
 	for i := range lost {
-		if e := &lost[i]; h.graph.Live(e.From) && h.graph.Live(e.To) { // else it has left the orders
+		if e := &lost[i]; h.graph.Live(e.From) && h.graph.Live(e.To) { // otherwise the edge has left the orders
 			h.insert(e, h.asking.viewsOf(e))
 		}
 	}
@@ -151,8 +151,8 @@ func (a *asking) asksFor(l isolation.Level, by []int64) bool {
 	return true
 }
 
-// withoutLess is the verdict on l where that holds of what each transaction asked for: not
-// ok if some asked for less than l. by counts them by what they asked for.
+// withoutLess is the verdict on l, given the verdict over what each transaction asked for. It is not ok
+// if some transactions asked for less than l. by counts them by what they asked for.
 func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason string) (string, string) {
 	less, n := []string{}, int64(0)
 	for b, asked := range by {

@@ -7,16 +7,15 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Under sessions=closed every transaction is of a session that the contract lists. A finding
-// that rests on absence then waits until each of these sessions is known to have gone on. One
-// of its transactions began behind all that matters, and the watermark has passed that begin. A
-// session is sequential. So a transaction of it that began before has ended by then, and its
-// record has come. No conclusion follows from a session that was never seen. The same holds for
-// one with a member missing by its seq. Once a transaction of another session, or without a
-// session, has come, no session shows anything.
+// Under sessions=closed every transaction is of a session that the contract lists. A finding that rests
+// on absence then waits until each of these sessions is known to have gone on. One of its transactions
+// began after all that matters, and the watermark has passed that begin. A session is sequential. So
+// each earlier transaction of the session has ended by then, and its record has come. No conclusion
+// follows from a session that was never seen. The same holds for one with a member missing by its seq.
+// Once a transaction of another session, or without a session, has come, no session shows anything.
 
-// maxBegins bounds the begins that are kept of one session, ahead of the watermark. It also
-// bounds the members that are kept by seq behind one that has not come.
+// maxBegins bounds the begins that are kept of one session, ahead of the watermark. It also bounds the
+// members that are kept by seq while one before them has not come.
 const maxBegins = 64
 
 // closedSessions are the listed sessions. nil: none are listed.
@@ -33,8 +32,8 @@ type closedSession struct {
 
 	Epoch  string
 	Known  bool    // Seq is known
-	Seq    int64   // all members from the first that came to this one have come
-	Behind []int64 // those that came behind a missing one, ascending
+	Seq    int64   // all members have come, from the first known one to this one
+	Behind []int64 // the members that came behind a missing one, ascending
 }
 
 // closeSessions lists them, in the order of their names.

@@ -219,9 +219,9 @@ func (m *Machine) Config() Config { return m.cfg }
 // Following is the configuration that c gives when it follows the machine's own,
 // in the middle of a stream, with its defaults filled in.
 //
-// Panes keep their length, since they are found by it. The contract can only become weaker. It
-// speaks of all records, and a promise that was missing at the beginning does not hold for the
-// whole.
+// Panes keep their length, since the length tells which pane a time belongs to. The contract can only
+// become weaker. It speaks of all records, and a promise that was missing at the beginning does not
+// hold for the whole.
 func (m *Machine) Following(c Config) (Config, error) {
 	c = c.WithDefaults()
 	c.Source, c.Pane = m.cfg.Source, m.cfg.Pane
@@ -239,7 +239,7 @@ func (m *Machine) Following(c Config) (Config, error) {
 	return c, nil
 }
 
-// weakerOf promises what both contracts promise.
+// weakerOf promises only what both contracts promise.
 func (c Contract) weakerOf(d Contract) Contract {
 	c.Complete = c.Complete && d.Complete
 	c.Existing = c.Existing || d.Existing

@@ -21,10 +21,10 @@ const (
 	opposed                   // no order satisfies it: a finding is told
 )
 
-// orderBlind decides at the end of the input whether the keys whose order nobody
-// saw can be ordered (PolySI's constraints, Viper's combined writes). The strongest
-// level comes first: what it allows, the weaker ones do. Where it does not, the
-// weakest one follows, and so on upwards: what that forbids, the stronger ones do.
+// orderBlind decides at the end of the input whether the keys whose order nobody saw can be ordered
+// (PolySI's constraints, Viper's combined writes). The strongest level comes first: if it allows the
+// history, the weaker levels do. Otherwise the weakest level comes next, and so on upwards: if one
+// forbids the history, the stronger levels do.
 func (m *Machine) orderBlind() {
 	m.choices.orderings = append(m.choices.orderings[:0], make([]ordering, len(m.views))...)
 	m.choices.givenUp, m.choices.unchained, m.choices.unsureWriter = m.choices.givenUp[:0], 0, false
@@ -103,8 +103,8 @@ func (s *reports) orders(i int) bool {
 	return s.needsOrder(i) && !refuted(s.verdicts.certain, s.views[i])
 }
 
-// orderView decides the i-th view, and what follows for weaker ones. It returns
-// what cannot be ordered.
+// orderView decides the i-th view, and what follows for weaker ones. It returns the keys that cannot be
+// ordered.
 func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	m.cfg.deciding(m.views[i])
 	c := m.choices.constraints(i, false)
@@ -201,8 +201,8 @@ func (o *choices) leastMisfits(l isolation.Level) int64 {
 	return max(least, 0)
 }
 
-// unchosenReason is the reason of a level that has anti-dependencies and no search for an order.
-// Such a level holds where one that implies it holds.
+// unchosenReason is the reason of a level that has anti-dependencies and no search for an order. Such a
+// level holds if a level that implies it holds.
 func (o *choices) unchosenReason() string {
 	n := o.infer.Counters.Unordered
 	if n == 0 {

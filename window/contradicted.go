@@ -9,11 +9,10 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// Two reads of a list that exclude each other refute read committed: one of them
-// saw what was never committed there. Which one is not known, and so the order of
-// versions that the first one showed is not known either. Cycles of write
-// dependencies over it refute read committed, and not read uncommitted. A read of an
-// old state, which is not compared any more, may be such a one.
+// Two reads of a list that exclude each other refute read committed: one of them saw a state that was
+// never committed there. Nobody knows which read that was. So the order of versions that the first read
+// showed is not known either. Cycles of write dependencies over it refute read committed, and not read
+// uncommitted. A read of an old state, which is not compared any more, may be such a one.
 
 // maxContradicted bounds the keys that are remembered; beyond it all are taken as
 // contradicted.
@@ -56,9 +55,9 @@ func (s *reports) contradict(key string) {
 	}
 }
 
-// contradictOwn notes lists of a cycle of write dependencies. They show the appends of one
-// transaction in another order than it made them. A reader of such a list saw a state that was
-// never committed. The order of the elements between them is not known.
+// contradictOwn notes lists of a cycle of write dependencies. These reads show the appends of one
+// transaction in another order than it made them. A reader of such a list saw a state that was never
+// committed. The order of the elements between them is not known.
 func (h *finder) contradictOwn(es []step) {
 	for i := range es {
 		if es[i].Label&(infer.WW|infer.Process|infer.Realtime) == 0 {

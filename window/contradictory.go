@@ -11,8 +11,8 @@ import (
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
-// A client that uses ids again contradicts itself with each of its records. That is one finding for
-// the sessions of one pattern.
+// A client that uses ids again contradicts itself with each of its records. The sessions of one pattern
+// have one such finding.
 
 const (
 	maxContradictoryGroups = 64 // groups told apart; the rest share one

@@ -24,7 +24,7 @@ type counting struct {
 	Groups  []counterGroup
 
 	Together bool       // a transaction read several counters
-	Compared bool       // one whose total may be compared with others
+	Compared bool       // the transaction's total may be compared with others
 	Off      *TotalsOff `json:",omitempty"` // why totals of some are not compared
 	// Stored is the size of the records that are kept for others to be compared with, bytes.
 	Stored int
@@ -98,7 +98,7 @@ type counterGroup struct {
 	Total    int64
 	Record   []byte // of the first reader
 	Told     []string
-	Void     bool // a transaction changed their total, so that it is not the same in all reads
+	Void     bool // a transaction changed their total, so the total differs between reads
 }
 
 // streamUse is the effect of the transaction in work on one counter.
@@ -374,8 +374,8 @@ func (s *sums) decideTotal(w *waitingReads) {
 	}
 }
 
-// tellCounter reports what n read, and what another one did where that is needed. It
-// returns the finding, "" if there is none.
+// tellCounter reports a read of n, and the operations of another transaction if the finding needs them.
+// It returns the finding, "" if there is none.
 func (h *finder) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte) string {
 	f := &openFinding{members: []uint32{n}}
 	f.Finding.Certain = true

@@ -79,9 +79,9 @@ type counterRead struct {
 	seen    int64
 }
 
-// counterBounds reports the reads that no increments sum up to: the sum of all that
-// add, or of all that subtract, bounds them. Where the counter's value in the
-// beginning is not known, two reads bound it.
+// counterBounds reports the reads that no increments sum up to. The sum of all positive amounts bounds
+// them, and the sum of all negative ones. Where the counter's value in the beginning is not known, two
+// reads bound it.
 func (s *sums) counterBounds(txns []infer.CounterTxn) {
 	type counter struct {
 		up, down int64 // sums of increments that may have taken effect
@@ -138,7 +138,7 @@ func (s *sums) counterAnomaly(a infer.Anomaly) {
 	s.finder.anomaly(&a)
 }
 
-// knowsSums says whether all increments are on record, each as it was.
+// knowsSums says whether all increments are on record, with their true amounts.
 func (s *sums) knowsSums() bool {
 	x := &s.cfg.Contract
 	return x.Complete && !x.UnmonitoredWriters && s.infer.Counters.Missing() == 0
@@ -258,13 +258,13 @@ func (s *sums) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) b
 // counterValue is the value of a counter at a place of an order.
 type counterValue struct {
 	sum       int64
-	version   uint64 // as infer.Counted has it; 0 is the initial one
-	unnamed   bool   // it has another version, which is not told
+	version   uint64 // as in infer.Counted; 0 is the initial version
+	unnamed   bool   // the counter has another version, which no operation tells
 	seen, met bool   // the sum, and the version, are known of a counter that was there before
 }
 
-// fits says whether u finds what the counter holds, and replaces that. One that was there before
-// begins with what makes its first reads right.
+// fits says whether u finds what the counter holds, and replaces that. A counter from before the first
+// record begins with the value that makes its first reads right.
 func (x *counterValue) fits(u *infer.Counted, existing bool) bool {
 	if u.Read && existing && !x.seen {
 		x.sum, x.seen = u.Seen, true

@@ -18,8 +18,8 @@ type telling struct {
 	by    []*openFinding
 }
 
-// cycle reports the edge id, which the given views refused. One witness can
-// speak for several views; the others get one of their own.
+// cycle reports the edge id, which the given views refused. One witness can speak for several views.
+// The other views get a witness of their own.
 func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) (t telling) {
 	var spokenFor []isolation.Level
 	if f := h.reports.knownDivergence(id); f != nil { // weaker levels allow it, and refuse the edge for another cycle
@@ -49,8 +49,8 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) (t tell
 	return t
 }
 
-// saturatedElsewhere says whether the edge is forced in other views than the i-th. There larger
-// pasts force it, so a cycle with it does not refute this view's level.
+// saturatedElsewhere says whether the edge is forced in other views than the i-th. In those views,
+// larger pasts force the edge. So a cycle with it does not refute this view's level.
 func (h *finder) saturatedElsewhere(id incremental.EdgeID, i int) bool {
 	e := h.graph.Edge(id)
 	return infer.Label(e.Labels)&infer.Saturated != 0 && (e.In|e.SetAside)&(1<<i) == 0

@@ -11,8 +11,7 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// Decided says of how many reads it is known which version they saw, and where that has its
-// place at a level.
+// Decided counts the reads whose version is known, and has a known place at a level.
 type Decided struct {
 	Reads int64   `json:"reads"`   // of transactions that count
 	Share float64 `json:"decided"` // of them, 0 to 1

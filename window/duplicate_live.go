@@ -24,8 +24,8 @@ type piece struct {
 	at        int32 // number of the unit, -1 if it is none
 	chain     infer.Chain
 	closed    bool
-	later     bool // who read it is behind these nodes
-	duplicate bool // others left its last version as well
+	later     bool // its readers come behind these nodes
+	duplicate bool // other transactions left its last version as well
 }
 
 // last is the version that the piece ends with.
@@ -88,8 +88,8 @@ func ofKey(reads []liveDuplicate, x *piece) []liveDuplicate {
 	return reads[from:to]
 }
 
-// leftBefore adds the frozen part of the pieces' key as a unit, if some read may be of it. It
-// appends that the unit comes before them.
+// leftBefore adds the frozen part of the pieces' key as a unit, if some read may be of it. It appends
+// that the unit comes before these nodes.
 func leftBefore(c *constraints, reads []liveDuplicate, pieces []piece, dst []solve.Edge) []solve.Edge {
 	reads = ofKey(reads, &pieces[0])
 	at := slices.IndexFunc(reads, func(r liveDuplicate) bool { return r.left })
@@ -135,8 +135,8 @@ func (c *constraints) begun() int32 {
 	return c.past + 1
 }
 
-// chooseWriters adds the reads to the problem, each with its possible writers. If all has to
-// be known, only those whose writers are all among the units.
+// chooseWriters adds the reads to the problem, each with its possible writers. If everything has to be
+// known, it adds only reads whose writers are all among the units.
 func (c *constraints) chooseWriters(reads []liveDuplicate, pieces []piece, known bool) {
 	if len(reads) == 0 {
 		return

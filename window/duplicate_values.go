@@ -11,11 +11,11 @@ import (
 	"github.com/isowatch/isowatch/internal/solve"
 )
 
-// Several writers may have left the value that a read saw. Which of them it saw is decided
-// together with the order of writers that nobody saw. Such writers count, and left the value.
-// To read from one that aborted, or a value that its writer replaced itself, is forbidden at
-// all levels that are decided so. A transaction of unknown outcome may be the writer too. An
-// order without it shows that the level holds. If there is no such order, nothing is shown.
+// Several writers may have left the value that a read saw. Which of them it saw is decided together
+// with the order of writers that nobody saw. Such writers count, and left the value. At all levels that
+// are decided in this way, two reads are forbidden: from an aborted writer, and of a value that its
+// writer replaced itself. A transaction of unknown outcome may be the writer too. An order without it
+// shows that the level holds. If there is no such order, nothing is shown.
 
 // maxCandidates bounds the possible writers of all reads of a problem together. maxReadCore
 // bounds the choices of a core. A key whose reads bring more takes no part. A flag that n
@@ -66,7 +66,7 @@ func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				whole = whole && unit[a] >= 0
 			}
 			c.candidates += len(r.Candidates)
-			if o.writersBeside(v, reader) != len(r.Candidates) { // one replaced what nobody wrote: it is in no chain
+			if o.writersBeside(v, reader) != len(r.Candidates) { // one writer replaced a version that nobody wrote: that writer is in no chain
 				ok = false
 				return
 			}
@@ -173,20 +173,19 @@ func keysOf(o *event.RecordOp) (keys []string) {
 	return keys
 }
 
-// undecidedReads is how many reads of repeated values are not decided at the level. With a
-// window, the misfits of the order count them for levels that ask for an order. A weaker level
-// holds where one that implies it does. At read committed and read uncommitted, the writer of a
-// read must only come before it. An empty read may be of the initial state, and everything
-// comes behind that.
+// undecidedReads is how many reads of repeated values are not decided at the level. With a window, the
+// misfits of the order count them for levels that ask for an order. A weaker level holds if a level
+// that implies it holds. At read committed and read uncommitted, the writer of a read must only come
+// before it. An empty read may be of the initial state, and everything comes behind that.
 func (o *choices) undecidedReads(l isolation.Level) int64 {
 	n := o.infer.Counters.Repeated
 	if l.Special == 0 && isolation.ReadCommitted.Implies(l.Base) {
-		n -= o.infer.Counters.Emptied // all may have found what was there at first
+		n -= o.infer.Counters.Emptied // all reads may have found the initial value
 	}
 	switch {
 	case n == 0:
 		return 0
-	case !o.cfg.Unbounded && o.asking.askedBetween(l): // the order that was found leaves out what they read
+	case !o.cfg.Unbounded && o.asking.askedBetween(l): // the order that was found leaves out the reads of these transactions
 		return n
 	case o.orderOf(l) == orderable:
 		return 0
@@ -268,11 +267,11 @@ func (o *choices) mostOpenReads() (n int64) {
 	return n
 }
 
-// countBroken counts what the step in work took back of frozen orders where values come again.
-// It may be a transaction that has frozen. Or it may be a finding that rested on the writer of
-// a value, with an edge set aside between transactions that have frozen meanwhile. Nobody has
-// looked whether the reads of these fit. broken says that there is such a transaction. The same
-// holds where a reader of a value froze before any writer of it was known.
+// countBroken counts what the step in work took back of frozen orders where values come again. It may
+// be a transaction that has frozen. Or it may be a finding that rested on the writer of a value, with
+// an edge set aside between transactions that have frozen meanwhile. Nobody has checked whether the
+// reads of these transactions fit. broken says that there is such a transaction. The same holds where a
+// reader of a value froze before any writer of it was known.
 func (h *finder) countBroken(broken bool) {
 	if h.cfg.Unbounded || h.infer.Counters.Repeated == 0 {
 		return

@@ -1,12 +1,11 @@
 package window
 
-// Some histories make pairs of all their transactions. Examples are n that found nothing under
-// a key and m that wrote it blindly. Or n appended to the state that they had read. Or there
-// are n ranges and m inserts that these do not show. The memory of the orders is bounded all
-// the same. Beyond edgeBudget edges, and edgeBudgetPerOp for each operation so far, a
-// transaction brings edgeBudgetPerTxn of its edges at most. The edges that are left out are
-// counted, and no level is ok from there on. The remaining edges are true, and so are findings
-// from them.
+// In some histories, each pair of transactions has an edge. Examples are n that found nothing under a
+// key and m that wrote it blindly. Or n appended to the state that they had read. Or there are n ranges
+// and m inserts that these do not show. The memory of the orders is bounded all the same. Beyond
+// edgeBudget edges, and edgeBudgetPerOp for each operation so far, a transaction brings
+// edgeBudgetPerTxn of its edges at most. The edges that are left out are counted, and no level is ok
+// from there on. The remaining edges are true, and so are findings from them.
 const (
 	edgeBudget       = 8 << 20 // about 1.4 GB
 	edgeBudgetPerOp  = 16      // histories without such pairs have 2 to 4

@@ -6,9 +6,9 @@ import (
 	"github.com/isowatch/isowatch/incremental"
 )
 
-// beginEmpty begins the run of k, which somebody has deleted, with nothing in it, in the
-// views in which nobody who wrote it has frozen. In the others something was left there: no
-// recorded transaction that counts had deleted it before.
+// beginEmpty begins the run of k, which somebody has deleted. In views where no writer of k has frozen,
+// the run begins with nothing. In the other views, k holds a value: no recorded transaction that counts
+// had deleted k before.
 func (o *choices) beginEmpty(k uint32) {
 	o.initFrozen()
 	for i := range o.views {

@@ -10,12 +10,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// One fault, one finding. Violations of one anomaly that share a data edge are told as one: the
-// first, with a count of the others. One wrong read is on many cycles, and in the causal past
-// of all that comes behind it. All of these findings stay in the registry, hold their levels
-// refuted, and set their edges aside. Only fewer are told. A finding that refutes a level which
-// the first one does not is told by itself. When the first one falls, those that it stood for
-// are told.
+// One fault, one finding. Violations of one anomaly that share a data edge are told as one: the first,
+// with a count of the others. One wrong read is on many cycles, and in the causal past of all that
+// comes behind it. All of these findings stay in the registry, hold their levels refuted, and set their
+// edges aside. Only fewer are told. A finding that refutes a level which the first one does not is told
+// by itself. When the first one falls, the findings that it stood for are told.
 
 // maxFaults bounds those that are remembered, and maxSilent the findings that one of them
 // stands for by name: more are counted only.
@@ -179,8 +178,8 @@ func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
 	return first
 }
 
-// tellFault hands f out, unless another finding stands for it. It says whether it did. edges
-// are the ones that f may share with others.
+// tellFault hands f out, unless another finding stands for it. It says whether it did. edges are the
+// edges that f may share with other findings.
 func (s *reports) tellFault(f *finding.Finding, edges []uint64) bool {
 	fs := &s.faults
 	if x := fs.byID[f.ID]; x != nil {
@@ -340,8 +339,8 @@ func (s *reports) settleFaults() {
 	fs.earliest()
 }
 
-// promote tells the finding id, which another one stood for, if it still stands. The first of
-// them is told by itself. The others are told with it where they share an edge.
+// promote tells the finding id, if it still stands. Another finding had stood for it. The first of them
+// is told by itself. The other findings are told with it if they share an edge.
 func (s *reports) promote(id string) {
 	var told finding.Finding
 	var edges []uint64

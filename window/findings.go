@@ -67,7 +67,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	h.reports.tally(f, +1)
 	h.reports.emit(f)
 	if !h.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return h.infer.Pending(n) }) {
-		h.settleUnlessAccusing(f) // nothing will come that settles it
+		h.settleUnlessAccusing(f) // no record will come that settles it
 	}
 	return f
 }
@@ -77,7 +77,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 func (h *finder) merge(old, f *openFinding) {
 	old.setAside = append(old.setAside, f.setAside...)
 	old.values = append(old.values, f.values...)
-	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
+	old.edges = append(old.edges, f.edges...) // the merged finding rests on the edges of both
 	old.versions = append(old.versions, f.versions...)
 	h.show(old, f.shown)
 	h.prove(old)
@@ -105,16 +105,16 @@ func (s *reports) refutesMore(f *openFinding, weakest []isolation.Level) {
 	s.emit(f)
 }
 
-// covers says whether each of these levels falls with those.
+// covers says whether each of the levels falls with one of by.
 func covers(by, levels []isolation.Level) bool {
 	return !slices.ContainsFunc(levels, func(l isolation.Level) bool { return !l.Refuted(by) })
 }
 
-// lessThan says whether g, of the same members, may take f's place. It must refute all levels
-// that f refutes. And it must be of a worse class. Or it is another anomaly of the class that
-// refutes a weaker level too, as a fractured read does beside a lost update. Two cycles of one
-// anomaly stay two findings if one refutes more: their order depends on the watched levels. The
-// acts of one transaction by itself do not depend on them.
+// lessThan says whether g, of the same members, may take f's place. The other finding must refute all
+// levels that f refutes. And it must be of a worse class. Or it is another anomaly of the class that
+// refutes a weaker level too, as a fractured read does beside a lost update. Two cycles of one anomaly
+// stay two findings if one refutes more: their order depends on the watched levels. The acts of one
+// transaction by itself do not depend on them.
 func (f *openFinding) lessThan(g *openFinding) bool {
 	if g.severity > f.severity || !covers(g.weakest, f.weakest) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/internal/infer"
 )
 
-// deletedSince takes back conclusions from empty reads of a key where the deleter may have come
-// before. Readers that had all ended when it began keep theirs.
+// deletedSince takes back conclusions from empty reads of a key where the deleter may have come before.
+// If all readers had ended before the deleter began, the conclusions stay.
 func (m *Machine) deletedSince(d *infer.Deletion) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]

@@ -35,7 +35,8 @@ func (h *finder) fractured(a *infer.Anomaly) {
 	h.publish(f, worst.name, &worst.w)
 }
 
-// fracture is a read of what one transaction left, beside its write that was missed.
+// fracture is a read of one version that a transaction left, and a write of the same transaction that
+// the reader missed.
 type fracture struct {
 	read, written uint32 // versions
 	w             finding.Witness

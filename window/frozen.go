@@ -8,12 +8,11 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// With a window, the frozen order of a view is the order of the writers that nobody saw in
-// order. It is run as it freezes. A read of an unordered key must be of the version that the
-// frozen order left there. Under snapshot isolation no writer of a key may freeze between the
-// begin and the commit of another. If all fit, the frozen order is an execution
-// (docs/proofs.md, section 8). Transactions that do not fit are counted, by view. The level is
-// unknown then.
+// With a window, the frozen order of a view is the order of the writers that nobody saw in order. Each
+// transaction is run when it freezes. Its read of an unordered key must be of the version that the
+// frozen order left there. Under snapshot isolation no writer of a key may freeze between the begin and
+// the commit of another. If all fit, the frozen order is an execution (docs/proofs.md, section 8).
+// Transactions that do not fit are counted, by view. The level is unknown then.
 
 // lastFrozen is the version that the frozen order of a view left in a key.
 type lastFrozen struct {
@@ -39,8 +38,8 @@ type frozenRun struct {
 	freezes bool             // the nodes of the run freeze behind it
 	ahead   bool             // most nodes of the run stay live: the writer of a value that they read may still come
 	lows    map[uint32]int64 // by node: the lower bound in time that the frozen order gives it
-	// missed says that somebody behind what was run read a version that was replaced
-	// there: a misfit to come.
+	// missed says that a transaction behind the run read a version that was replaced within the run: a
+	// misfit to come.
 	missed bool
 	absent []absentRead // empty reads that cannot fit now, or later
 }
@@ -147,7 +146,7 @@ func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 		if !g.Before(r.view, n, node) {
 			return
 		}
-		if !asked { // all of them read one version
+		if !asked { // all records read one version
 			again, left = r.leftAgain(version, n)
 			asked = true
 		}
@@ -292,12 +291,11 @@ func (o *choices) initFrozen() {
 	}
 }
 
-// orderBefore orders the live part where the due nodes would not fit. It does so at each level
-// that is not violated, and at those that the expected one forbids to violate. The strongest
-// level comes first, and the levels that it implies take over its order, as far as they can. A
-// stronger level can have no order where a weaker one has. Or it can be violated later, and
-// then shows nothing about the weaker one any more. orderBefore returns the runs of due nodes
-// that need not be run again.
+// orderBefore orders the live part where the due nodes would not fit. It does so at each level that is
+// not violated, and at the levels that the expected one implies. The strongest level comes first. The
+// levels that it implies take over its order, as far as they can. A stronger level can have no order
+// where a weaker one has. Or it can be violated later, and then shows nothing about the weaker one any
+// more. orderBefore returns the runs of due nodes that need not be run again.
 func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	m.choices.initFrozen()
 	m.choices.dropSetAside()
@@ -340,9 +338,9 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	return clean
 }
 
-// overtaken looks at a transaction that begins among the nodes and commits behind them. It says
-// whether it writes a key blindly that another one commits to between the two. Once its begin
-// has frozen, they overlap in every order. nodes are the first ones of the i-th view.
+// overtaken looks at a transaction that begins among the nodes and commits behind them. It says whether
+// that transaction writes a key blindly, and another one commits a write of that key between the two.
+// Once its begin has frozen, they overlap in every order. nodes are the first ones of the i-th view.
 func (o *choices) overtaken(i int, nodes []uint32) (found bool) {
 	if !o.graph.Split(i) || o.views[i].Base == isolation.Prefix {
 		return false

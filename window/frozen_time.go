@@ -16,7 +16,7 @@ import (
 // met are the bounds in time of those that have met a key in the frozen order.
 type met struct {
 	key    uint64 // infer.KeyHash of the key that the number stands for; 0: nobody has
-	all    int64  // greatest bound of those that read or wrote it
+	all    int64  // greatest bound of the transactions that read or wrote it
 	writer int64  // of those that wrote it
 }
 
@@ -85,7 +85,7 @@ func (r *frozenRun) metBefore(k uint32) met {
 	return met{all: math.MinInt64, writer: math.MinInt64}
 }
 
-// meet notes that one whose bound is low has read the key or written it.
+// meet notes that a transaction has read or written the key. low is that transaction's bound in time.
 func (r *frozenRun) meet(k uint32, low int64, wrote bool) {
 	x, m := r.last(k), r.metBefore(k)
 	m.key, m.all = r.m.infer.KeyHash(k), max(m.all, low)

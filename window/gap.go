@@ -14,7 +14,7 @@ type Gap struct {
 	Partition string
 	From, To  int64
 	Reason    string
-	// Elsewhere: the records are read elsewhere, as another unit's, and this machine lacks them all the same. It is not stored.
+	// Elsewhere: the records are read as another unit's, so this machine lacks them. It is not stored.
 	Elsewhere bool
 }
 

@@ -70,9 +70,9 @@ func (k *clock) solveInTime(i int, c *constraints) solve.Result {
 	return k.solve(i, c)
 }
 
-// inSessions is the problem of a level without session order, with it: most
-// databases keep it, and it leaves little to search. An order that has it is one
-// without; if there is none, nothing follows.
+// inSessions is the problem of a level without session order, with it: most databases keep it, and it
+// leaves little to search. An order that keeps session order is also an order of the problem without
+// it. If there is no such order, nothing follows.
 func (o *core) inSessions(i int, c *constraints) *solve.Problem {
 	p := c.problem
 	if o.views[i].Family != isolation.Plain {
@@ -98,9 +98,9 @@ func (o *core) inSessions(i int, c *constraints) *solve.Problem {
 	return &p
 }
 
-// guessedInTime is inSessions with real time: a transaction that ended before another one began
-// comes before it. Databases mostly keep that as well. It leaves next to nothing to search, and
-// the order that is found is about the order of time.
+// guessedInTime is inSessions with real time: a transaction that ended before another one began comes
+// before it. Most databases keep that order as well. It leaves next to nothing to search, and the order
+// that is found is about the order of time.
 //
 // A line of nodes stands for time. A transaction that has ended leads to the next node. Each
 // node leads to the transactions that begin behind it. That is two edges a transaction.

@@ -171,9 +171,9 @@ func (h *finder) beyond(a *infer.Anomaly) {
 	h.reports.noteResting(basis, class, what, h.clock.noted(a.A))
 }
 
-// conflictBeyond reports an append that replaced a state that somebody else had read, where
-// that shows only after both have retired. The conflict is tracked. It was in no serializable
-// order while it could have been an untracked one (see untracked).
+// conflictBeyond reports an append that replaced a state which another transaction had read, if that
+// shows only after both have retired. The conflict is tracked. It was in no serializable order while it
+// could have been an untracked one (see untracked).
 func (s *reports) conflictBeyond(a *infer.Anomaly) {
 	if !s.asking.losesTrack() {
 		return
@@ -270,8 +270,8 @@ func (s *reports) countIn(in incremental.Views, txns []noted) (begun bool) {
 const classOfBegun = "levels begun later: "
 
 // shownLate says whether n is of unknown outcome, or was, and counts only since the window has passed
-// it, or since this step. It was in no order when those froze that come behind it. So their order does not
-// contradict it.
+// it, or since this step. It was in no order when the transactions froze that come behind it. So their
+// order does not contradict it.
 func (s *reports) shownLate(n uint32) bool {
 	if s.outcomeOnly || s.infer.ToldLate(n) {
 		return true

@@ -8,11 +8,10 @@ import (
 	"github.com/isowatch/isowatch/internal/infer"
 )
 
-// An edge that has no place rests on reads, as a violation does. A delete that is on its way,
-// or the retry of a transaction of unknown outcome, can take the edge back. So it is counted at
-// once. It is told when the watermark has passed its transactions by the patience. A
-// transaction that began before they ended has come by then. If the edge falls before, nothing
-// is told of it.
+// An edge that has no place rests on reads, as a violation does. A delete that is on its way, or the
+// retry of a transaction of unknown outcome, can take the edge back. So the edge is counted at once. It
+// is told when the watermark has passed its transactions by the patience. A transaction that began
+// before they ended has come by then. If the edge falls before, nothing is told of it.
 
 // maxWaitingEdges bounds the edges that wait. Those beyond are counted, and not told: one
 // finding stands for many.
@@ -66,8 +65,9 @@ func (s *reports) tellWhenDue(b edgeBasis, class, what string, txns []noted) {
 	}
 }
 
-// noteUnshown is noteIn for an edge that a delete which nobody saw explains, as far as is known. It is
-// counted. It is told once the records show that n, which missed the element, came before it.
+// noteUnshown is noteIn for an edge that, so far, a delete without a record may explain. The edge is
+// counted at once. It is told when the records show that n, which missed the element, came before the
+// append.
 func (s *reports) noteUnshown(in incremental.Views, e *infer.Edge, n uint32, class, what string) {
 	txns := []noted{s.clock.noted(e.From), s.clock.noted(e.To)}
 	if s.countIn(in, txns) {

@@ -15,8 +15,7 @@ type question struct {
 	counters infer.Counters // for lacksOfOrders: with what is open at the level
 }
 
-// lack is a row: what must not be missing where a level is said to hold. Either it counts, or it
-// says a reason.
+// lack is a row: what must not be missing where a level is said to hold. A row has a count or a reason.
 type lack struct {
 	count     func(q *question) int64
 	one, many string // what it counts; without many it is a reason by itself

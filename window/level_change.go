@@ -84,9 +84,9 @@ func (o *core) setViews(levels []isolation.Level) (vs []incremental.View) {
 	return vs
 }
 
-// implied says by view whose orders its own order is. Their levels hold where its own level does.
-// In a split order an anti-dependency leads from a begin to a commit. Such an order does not order
-// the two transactions as a whole.
+// implied says by view whose orders its own order is. Their levels hold if its own level holds. In a
+// split order an anti-dependency leads from a begin to a commit. Such an order does not order the two
+// transactions as a whole.
 func (o *core) implied() []incremental.Views {
 	of := make([]incremental.Views, len(o.views))
 	for i, l := range o.views {
@@ -268,9 +268,9 @@ func (s *reports) pastStart() int64 {
 	return s.clock.watermark
 }
 
-// offerLive offers the edges among live transactions to the i-th view, which was copied. They
-// go by the head's place in its order, and for one head in the order in which they came. It
-// also offers the edges from live ones to those that have retired in it.
+// offerLive offers the edges among live transactions to the i-th view, which was copied. They go by the
+// place of their head in the view's order. Edges with one head go in the order in which they came. It
+// also offers the edges from live transactions to transactions that have retired in the view.
 func (h *finder) offerLive(i int) {
 	var ids []incremental.EdgeID
 	for _, n := range h.graph.Order(i) {
@@ -317,16 +317,15 @@ func (t *levelChanges) begunOf(l isolation.Level) *begun {
 	return nil
 }
 
-// speaksFor says whether the order of the i-th view, where all reads fit it, shows that l
-// holds. Then l is its level or follows from it, and it has met all edges that l's own order
-// has.
+// speaksFor says whether the order of the i-th view shows that l holds, if all reads fit the order.
+// Then l is its level or follows from it, and it has met all edges that l's own order has.
 func (t *levelChanges) speaksFor(i int, l isolation.Level) bool {
 	return t.views[i] == l || t.asking.stands(t.views[i], l) && t.begunOf(t.views[i]) == nil
 }
 
-// missedBefore is why l is not known to hold, in the pane or, if x is nil, over all that was
-// seen. It was not watched from the beginning on. And no level that was, and that implies it,
-// holds.
+// missedBefore is why l is not known to hold, in the pane or, if x is nil, over all that was seen. l
+// was not watched from the beginning on. Other levels were, and imply l, but none of them is known to
+// hold.
 func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level) bool, x *Pane) string {
 	b := m.levelChanges.begunOf(l)
 	if b == nil || x != nil && !b.Partly && x.Start >= b.Reached {

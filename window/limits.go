@@ -11,10 +11,10 @@ import (
 )
 
 // A level with a limit forbids a cycle with at most one anti-dependency of some readers, the limited
-// ones (isolation.Base.Limited). Its order holds all other edges, and as many limited ones as
-// fit. Where a cycle with two of them would close, one is set aside, and nothing is reported. Then
-// a later edge may lead from its head back to its tail. So each edge that the order takes is
-// followed to the tails of what was set aside (docs/proofs.md, section 4).
+// ones (isolation.Base.Limited). Its order holds all other edges, and as many of the limited
+// anti-dependencies as fit. If a cycle with two of these would close, one of them is set aside, and
+// nothing is reported. Then a later edge may lead from its head back to its tail. So each edge that the
+// order takes is followed to the tails of what was set aside (docs/proofs.md, section 4).
 
 // passedOver is a limited anti-dependency that the order of a level went without: a transaction missed
 // what another one wrote, which the order has before it.
@@ -188,8 +188,8 @@ func (m *passedOver) there(g *incremental.Graph, i int) bool {
 	return m.Edge.there(g) && g.Edge(m.Edge.ID).SetAside&(1<<i) != 0
 }
 
-// followLimits follows an edge that was offered to these views: it may close a cycle with an edge that
-// one of them goes without.
+// followLimits follows an edge that was offered to these views. It may close a cycle with an edge that
+// one of the views has set aside.
 func (h *finder) followLimits(id incremental.EdgeID, e *incremental.Edge, views incremental.Views) {
 	if views &= h.limiting; views == 0 || len(h.limits.of) == 0 {
 		return

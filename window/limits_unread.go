@@ -6,11 +6,11 @@ import (
 	"github.com/isowatch/isowatch/incremental"
 )
 
-// Appends that no read has shown have some order, and each pair of them is a write dependency. Where a
-// level's order holds all edges, it orders them as well. A level with a limit goes without some edges:
-// the pairs may then close a cycle with one of these, which the level forbids. At the end of the input
-// the appends of each list take the order of the level. If a cycle closes, another order may not close
-// one, so the level is unknown (docs/proofs.md, section 4).
+// Appends that no read has shown have some order, and each pair of them is a write dependency. If a
+// level's order holds all edges, it orders the appends as well. The order of a level with a limit lacks
+// some edges. The pairs may then close a cycle with one of these edges, which the level forbids. At the
+// end of the input the appends of each list take the order of the level. If a cycle closes, another
+// order may not close one, so the level is unknown (docs/proofs.md, section 4).
 
 // unreadPairs are neighbours among the writers of unread appends, in the order of a view.
 type unreadPairs struct {

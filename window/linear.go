@@ -143,7 +143,7 @@ func (l *linearizing) linearKeys() []linearKey {
 			}
 			op := linear.Op{Call: r.Start, Return: r.End + int64(l.cfg.Contract.ClockDrift), Steps: steps[key]}
 			if r.Status == event.Unknown {
-				op.Return, op.Open = math.MaxInt64, !l.infer.Info(n).Counted // it took effect at some time, if somebody saw it
+				op.Return, op.Open = math.MaxInt64, !l.infer.Info(n).Counted // if somebody saw it, it took effect at some time
 			}
 			keys[i].ops = append(keys[i].ops, op)
 			keys[i].txns = append(keys[i].txns, n)
@@ -157,7 +157,7 @@ func (l *linearizing) linearKeys() []linearKey {
 // ok is false for a kind that does not belong to registers or lists.
 func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 	missing := o.Flags&event.NotFound != 0
-	if o.Data > event.Counter { // a kind that nobody told this about
+	if o.Data > event.Counter { // a kind that this function does not know
 		return nil, false
 	}
 	switch o.Kind {
@@ -206,8 +206,8 @@ func arrayOf(o *event.RecordOp) (elems []string, ok bool) {
 // maxLinearMembers bounds the transactions that such a finding names.
 const maxLinearMembers = 12
 
-// reportLinear reports that the operations on k have no order. It names the one whose return
-// leaves no possible order, the operations that ran beside it, and the last ones that do fit.
+// reportLinear reports that the operations on k have no order. It names the operation whose return
+// leaves no possible order, the operations that ran beside it, and the last operations that fit.
 func (l *linearizing) reportLinear(k *linearKey, at int, order []int) {
 	stuck := k.ops[at]
 	members := []uint32{k.txns[at]}
@@ -256,9 +256,9 @@ func (l *linearizing) linearReason() string {
 // contradict each other and those between them.
 const maxLinearPath = 256
 
-// reportLine reports a transaction that began after another had ended, and yet comes first on
-// the key. The other one comes later there, or replaced a version that rests on the first
-// one's. Each transaction between them replaced or read the version that the one before left.
+// reportLine reports a transaction that began after another had ended, and yet comes first on the key.
+// The other one comes later there, or replaced a version that rests on the first one's. Each
+// transaction between them replaced or read the version that the transaction before it left.
 func (h *finder) reportLine(a *infer.Anomaly) {
 	path := h.infer.Line(nil, a.Other, a.Version)
 	if path == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/isowatch/isowatch/internal/solve"
 )
 
-// orderLive finds an order of the first live nodes of the i-th view in which the due nodes fit.
-// It gives it to that view and to the views that follow from it. If there is no order whatever
-// was frozen, that is reported. An order that does not fit the frozen part is not better than
-// the present one, unless the present one has misfits.
+// orderLive finds an order of the first live nodes of the i-th view in which the due nodes fit. It
+// gives the order to that view and to the views that follow from it. If there is no order, whatever the
+// frozen part is, that is reported. An order that does not fit the frozen part is not better than the
+// present one, unless the present one has misfits.
 //
 // Only the live nodes about the due ones are ordered, twice as many as are looked at. So the
 // work is in proportion to the nodes that freeze, and not to the window. Nodes behind stay
@@ -137,7 +137,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 		for a := from; a < to; a++ {
 			x := &pieces[a]
 			x.later = x.later && !(x.duplicate && leftLater(pieces[from:to], x))
-			for b := from; b < to && x.later; b++ { // who reads it then must find it
+			for b := from; b < to && x.later; b++ { // the readers of the value must then find it there
 				if y := &pieces[b]; b != a && int(y.unit.Out) < until {
 					later = append(later, solve.Edge{From: y.unit.Out, To: x.unit.Out})
 				}
@@ -150,7 +150,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 			if !x.closed {
 				continue
 			}
-			for b := from; b < to; b++ { // it comes before those that are not closed
+			for b := from; b < to; b++ { // x comes before the pieces that are not closed
 				if y := &pieces[b]; !y.closed {
 					assumed = append(assumed, solve.Edge{From: x.unit.Out, To: y.unit.In})
 					for _, r := range x.unit.Readers {
@@ -278,8 +278,9 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	return taken
 }
 
-// arranged are the live nodes of the j-th view by their new places, as far as these are known.
-// They stand where such nodes stood before. The others stay where they are.
+// arranged are the live nodes of the j-th view by their new places, as far as these are known. These
+// nodes take the places that they had together before, in the new order. All other nodes stay where
+// they are.
 func (o *choices) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
 	type placed struct {
 		n  uint32

@@ -32,8 +32,8 @@ type Counters struct {
 	// Diverged counts lost updates of registers: levels that allow them are left with keys
 	// without a known order.
 	Diverged int64 `json:"diverged"`
-	// NamedApart counts those lost updates of counters in which a transaction had read another
-	// version than it says that it replaced. No order is looked for in which that one was in place.
+	// NamedApart counts lost updates of counters in which a transaction had read one version, and says
+	// that it replaced another one. No order is looked for in which that version was in place.
 	NamedApart int64 `json:"named_apart,omitempty"`
 	// Tolerated counts lost updates that one of the two asked for: no level knows the order of
 	// their writers then.
@@ -91,7 +91,8 @@ type Machine struct {
 
 	// tried are the levels for which trying found an order, at the end of an input.
 	tried []isolation.Level
-	// triedAsked are those at which one was found where some asked for less.
+	// triedAsked are the levels at which an order was found only since some transactions asked for
+	// less.
 	triedAsked []isolation.Level
 	missing    int64 // how many records were known to be so when retractAbsence last looked
 
@@ -178,9 +179,9 @@ func (m *Machine) StateBytes() int64 {
 	return taken
 }
 
-// Step takes the transactions of b at the given indexes, in order, and the tick. The tick is
-// the wall clock in ns that the shell put on the batch (0 without one). All of b.Partitions are
-// taken as still there. Effects are appended to eff.
+// Step takes the transactions of b at the given indexes, in order, and the tick. The tick is the wall
+// clock in ns that the shell put on the batch (0 without one). It assumes that all of b.Partitions
+// still exist. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	defer m.handOver(eff)
 	m.reopen()
@@ -387,7 +388,7 @@ func (m *Machine) reopen() {
 	m.clock.partitions = nil
 	m.sums.fitted = nil
 	m.takeTrialsBack()
-	m.Counters.Undecided = 0 // the next Close counts them all
+	m.Counters.Undecided = 0 // the next Close counts all of them again
 	for i := range m.levelChanges.begun {
 		m.levelChanges.begun[i].Undecided = 0
 	}

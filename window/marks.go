@@ -83,8 +83,8 @@ func markOf(x *event.Mark) finding.Mark {
 	return f
 }
 
-// renewMarks lists the marks again that concern a finding which has waited: one may have ended,
-// or come, meanwhile. Its members are known as long as it is open.
+// renewMarks lists the marks again that concern a finding which has waited: one may have ended, or
+// come, meanwhile. The finding's members are known while it is open.
 func (s *reports) renewMarks(f *finding.Finding) {
 	if open := s.open.ids[f.ID]; open != nil && len(s.marks) > 0 {
 		f.During = s.during(open.members, f.Epoch)

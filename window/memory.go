@@ -87,7 +87,7 @@ func (m *Machine) squeeze() {
 	}
 	m.Counters.Squeezed += int64(frozen)
 	m.out.Reset()
-	if frozen > 0 { // transactions that do not count are in no order: those that are as old go too
+	if frozen > 0 { // transactions that do not count are in no order. The ones that are as old go too
 		m.infer.Expire(m.reports.squeezed, &m.out)
 	} else {
 		m.infer.ExpireShare(squeezeShare, &m.out)

@@ -10,9 +10,9 @@ import (
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
-// A publisher that drops a record now and then leaves a gap in the numbers of a session each
-// time. That is one finding for the sessions of one pattern. Input that a broker has lost is
-// told by its range, each: see gap.go.
+// A publisher that drops a record now and then leaves a gap in the numbers of a session each time. All
+// such gaps of the sessions of one pattern are one finding. Input that a broker has lost is told by
+// range: see gap.go.
 
 const (
 	maxMissedGroups = 64 // groups told apart; the rest share one

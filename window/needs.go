@@ -241,7 +241,7 @@ func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
 // The flags of a key in a frozen order.
 const (
 	leftSome = 1 << iota // what was left there
-	leftMet              // the bounds in time of those that met it
+	leftMet              // the bounds in time of the transactions that met it
 )
 
 func (o *choices) bringFrozen(k uint32, record []byte) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Some faults of a service go on for hours: its transactions ask for less than is expected, or
-// records get lost. Each kind of them is one finding with a number. It is revised while it goes
-// on, and resolved when it has stopped.
+// Some faults of a service go on for hours: its transactions ask for less than is expected, or records
+// get lost. Each such fault is one finding with a count. It is revised while it goes on, and resolved
+// when it has stopped.
 
 const (
 	ongoingRevised  = int64(time.Minute) // revisions of a finding lie this far apart, or further

@@ -31,7 +31,7 @@ type Pane struct {
 
 	live     int64
 	violated map[isolation.Level]int64 // findings that stand and are certain, once a member, by weakest level refuted
-	asked    []int64                   // transactions by what they asked for
+	asked    []int64                   // transactions by the level that they asked for
 }
 
 // panes are the open panes, and the latest closed ones, which can be amended,

@@ -20,15 +20,15 @@ type pastStep struct {
 // maxPast bounds the search for a past, in edges.
 const maxPast = 1 << 18
 
-// past leads from the writer from to the reader by, for an edge that these views take. It may
-// be one read, the earliest. The read is of a value that from left, or of a list that shows it
-// and ends with another one's element. It may be session order. Or it is the shortest way by
-// reads, and if there is none by both. It is nil when from is not in the past of by, or not any
-// more.
+// past leads from the writer from to the reader by, for an edge that these views take. It may be one
+// read, the earliest. The read is of a value that from left. Or it is of a list that shows from's
+// element and ends with an element of another transaction. It may be session order. Or it is the
+// shortest way by reads, and if there is none by both. It is nil when from is not in the past of by, or
+// not any more.
 //
-// In the past of plain causal consistency only reads count. In the pasts of strong levels real
-// time counts as well. It is one step where direct pasts are asked for. Otherwise it is tried
-// where the other ways do not lead.
+// In the past of plain causal consistency only reads count. In the pasts of strong levels real time
+// counts as well. For direct pasts, it is one step in real time. Otherwise real time is tried when the
+// other ways lead nowhere.
 func (f *saturated) past(from, by uint32, in incremental.Views) []pastStep {
 	bare, timed := in&f.unclosed != 0, f.inTime(in)
 	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], by)

@@ -16,9 +16,9 @@ import (
 // more that it took effect.
 const unknownOutcome = "contradiction with a retired transaction of unknown outcome"
 
-// noteUnproven notes a contradiction with n, which nothing in memory shows to have taken effect. Another
-// writer of the value by which it was seen may be on its way. Where the record of such a one may be
-// missing, or the contradiction is not certain anyway, it is counted.
+// noteUnproven notes a contradiction with n, which nothing in memory shows to have taken effect. The
+// value that showed n's effect may have another writer, whose record is on its way. If that record may
+// be missing, or the contradiction is not certain anyway, the contradiction is counted.
 func (s *reports) noteUnproven(n uint32, certain bool) {
 	if !certain || !s.cfg.Contract.Complete || s.infer.Counters.Missing() > 0 {
 		s.countOnly(1<<len(s.views)-1, s.clock.noted(n))

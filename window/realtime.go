@@ -174,8 +174,8 @@ func (o *choices) stepsInTime(i int, c *constraints, core *solve.Core) (steps []
 	return steps, true
 }
 
-// noteLate reports a transaction that comes when what began after its end has
-// retired: what that read may have been overwritten by this one.
+// noteLate reports a transaction that comes late: a transaction that began after its end has retired.
+// The late one may have overwritten a version that the retired one read.
 func (s *reports) noteLate(n uint32) {
 	late := incremental.Views(0)
 	for i := range s.views {

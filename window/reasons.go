@@ -10,7 +10,7 @@ import (
 type reasonKind uint8
 
 const (
-	ofRecords  reasonKind = iota // what came, or what was lost of it
+	ofRecords  reasonKind = iota // what came, or which part of it was lost
 	ofContract                   // what the operator declared
 	ofReads                      // reads that are not decided: openCauses says which of them the contract leaves open
 	reasonKinds
@@ -19,7 +19,7 @@ const (
 // reasons are why a level is unknown.
 type reasons struct {
 	texts []string
-	kinds [reasonKinds]int // how many there are of each
+	kinds [reasonKinds]int // how many there are of each cause
 }
 
 func (r *reasons) add(kind reasonKind, text string) {
@@ -29,9 +29,9 @@ func (r *reasons) add(kind reasonKind, text string) {
 
 func (r *reasons) String() string { return strings.Join(r.texts, "; ") }
 
-// OpenByContract says of a level that is unknown whether only the contract leaves it open. No
-// violation was found then, and nothing was lost. Each read without a known writer may have had
-// one that nobody had to record.
+// OpenByContract says of a level that is unknown whether only the contract leaves it open. No violation
+// was found then, and nothing was lost. The writer of each read without a known writer may be one that
+// nobody had to record.
 func (m *Machine) OpenByContract(l isolation.Level) bool {
 	verdict, why := m.verdictOf(l, m.reports.refutedSurely, nil)
 	return !refuted(m.reports.verdicts.certain, l) && m.asking.asksFor(l, m.asking.askedFor) && m.openByContract(l, verdict, &why)

@@ -20,7 +20,7 @@ func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	x := noted{id, epoch, 0, start, end, end, position}
 	asCounted := t.Status == event.Committed && len(s.out.Replaced) == 0 // only its end is new, which the orders lack
 	if asCounted || t.Status == event.Aborted && !s.cfg.Contract.Complete {
-		// Where it aborted, a second attempt without a record may have written what others saw.
+		// If it aborted, a second attempt without a record may have written the values that others saw.
 		s.countOnly(1<<len(s.views)-1, x)
 	} else {
 		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), x)

@@ -23,9 +23,9 @@ type openFinding struct {
 	level    isolation.Level // of the view that refused the edge
 	weakest  []isolation.Level
 	severity int
-	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
+	versions []uint32 // the finding rests on their one writer each, when it is not a cycle of edges
 	about    uint32   // the version that an anomaly is about, while it is published
-	shares   []uint64 // what it is told with others by: see faults.go
+	shares   []uint64 // the keys by which it is told together with others: see faults.go
 	rests    []uint64 // ValueKeys that an edge at a retired transaction rests on: see backInTime
 	values   []uint64 // ValueKeys, for findings that want of a writer
 	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
@@ -85,7 +85,7 @@ type recentFinding struct {
 	Finding finding.Finding
 	Weakest []string
 	Wants   []uint64 // ValueKeys: all of these must have a writer for it to be void
-	Values  []uint64 // that it rests on: each has one writer
+	Values  []uint64 // ValueKeys of the values that it rests on: each has one writer
 	Proofs  [][]uint64
 	IDs     []uint64 // hashes, of members and of those whose reads show an order
 	Shares  []uint64 `json:",omitempty"`
@@ -170,9 +170,9 @@ func (r *registry) move(f *openFinding, members []uint32) {
 	r.link(f, members)
 }
 
-// of is the open finding that a new one joins, or whose place it takes. It is the finding of
-// its id. Or else it is one of the same members that refutes all that the new one does, or
-// less. nil: there is none.
+// of is the open finding that a new one joins, or whose place it takes. It is the finding with the same
+// id. Otherwise it is a finding about the same members that refutes all levels of the new one, or only
+// some of them. It is nil if there is none.
 func (r *registry) of(f *openFinding) *openFinding {
 	if old := r.ids[f.Finding.ID]; old != nil || len(f.members) == 0 {
 		return old

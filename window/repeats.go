@@ -20,8 +20,8 @@ func repeatsOf(name string, p *pattern.Pattern) Repeats {
 	return Repeats{name, p.Repeats.String(), p.Reads, max(0, p.Reads-p.Undecided)}
 }
 
-// ByVersion says that no plain value was read so far: what was recorded of the pattern told its
-// version, so that nobody needs to do anything.
+// ByVersion says that no plain value of the pattern was read so far: the records told versions. So a
+// person need not do anything.
 func (r *Repeats) ByVersion() bool {
 	return r.Reads == 0 && r.Why == pattern.TwoVersions.String()
 }

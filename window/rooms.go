@@ -182,7 +182,7 @@ type sums struct {
 	counting     counting          // the counters of a stream
 }
 
-// furnish shows each room those below it.
+// furnish gives each room the rooms below it.
 func (m *Machine) furnish() {
 	o, k, a, t, f, s, h := &m.core, &m.clock, &m.asking, &m.levelChanges, &m.saturated, &m.reports, &m.finder
 	k.core = o

@@ -13,10 +13,10 @@ import (
 	"github.com/isowatch/isowatch/internal/saturation"
 )
 
-// saturated derives the orders that monotonic atomic view, read atomic and causal consistency
-// force (package saturation). A transaction is taken in when the watermark passes its end. Then
-// its dependencies have come, except for late ones. If it later depends on more, it is taken in
-// again. So are those behind it whose past has grown by that.
+// saturated derives the orders that monotonic atomic view, read atomic and causal consistency force
+// (package saturation). A transaction is taken in when the watermark passes its end. Then its
+// dependencies have come, except for late ones. If it gets more dependencies later, it is taken in
+// again. So are the transactions behind it whose past has grown by that.
 type saturated struct {
 	*core
 	clock        *clock
@@ -25,7 +25,7 @@ type saturated struct {
 
 	on      bool
 	idle    bool              // see saturated_idle.go
-	odd     bool              // something has happened that ends that
+	odd     bool              // something has happened that ended this
 	woken   bool              // that is over: what was let go of until then is not in keys
 	clocked bool              // sessions keeps clocks
 	views   incremental.Views // of the weak levels, without those that have real time in pasts
@@ -197,10 +197,10 @@ func (h *finder) saturate() {
 	h.retrySetAside()
 }
 
-// saturateDue takes in the one that is due, and before it those that it depends on. To take it
-// in again costs more, and all that depends on it is then taken in again as well. One that
-// ended behind the limit is taken in if its outcome is known. It committed before that, and its
-// dependencies have come as well, except for late ones.
+// saturateDue takes in the transaction that is due, and before it the transactions that it depends on.
+// If a dependency came after it, the transaction would be taken in again, with all that depend on it. A
+// dependency that ended after the limit is taken in if its outcome is known. It committed earlier, so
+// its own dependencies have come, except for late ones.
 func (h *finder) saturateDue(d dueTxn) {
 	f := h.saturated
 	if !h.saturated.enter(d.n, d.gen) {
@@ -307,8 +307,8 @@ func (f *saturated) renewBehind(n uint32) {
 	}
 }
 
-// renewShown queues those that read a list up to an element behind one of e.From's,
-// which showed them that, too. Where elements are linked, each is with the next one.
+// renewShown queues the transactions that read a list up to an element behind an element of e.From.
+// Their reads showed that element, too. If elements are linked, each is linked with the next one.
 func (f *saturated) renewShown(e *incremental.Edge) {
 	for n := 0; e != nil && n < infer.MaxShown; n++ {
 		key := f.infer.KeyOfVersion(e.Note[0])
@@ -379,7 +379,7 @@ func (f *saturated) describe(n uint32) saturation.Txn {
 	}
 	t := saturation.Txn{Number: n, Reads: f.given, Shown: f.shown}
 	if f.asking.askedBy(n) == isolation.ReadUncommitted {
-		t.Reads, t.Shown = nil, nil // what it saw need not have been there
+		t.Reads, t.Shown = nil, nil // the version that it saw need not have been there
 	}
 	t.Session, t.Open = f.infer.Session(n)
 	f.preds = f.preds[:0]

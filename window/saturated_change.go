@@ -30,8 +30,8 @@ func (f *saturated) canChangeLevels(levels []isolation.Level) error {
 	return nil
 }
 
-// changeLevels gives the forced orders to the views that are about them now. The state of
-// levels that stay stays; where there are none, it begins with what is live.
+// changeLevels gives the forced orders to the views that are about them now. Levels that stay keep
+// their state. If no level stays, the state begins with the live transactions.
 func (f *saturated) changeLevels() {
 	was := f.on
 	kept := slices.ContainsFunc(f.levelChanges.changes[len(f.levelChanges.changes)-1].before, func(l isolation.Level) bool { return bySaturation(l) && f.watches(l) })
@@ -52,8 +52,8 @@ func (f *saturated) changeLevels() {
 	}
 }
 
-// retakeSaturated derives the orders that live transactions force which were taken in
-// before, for views that have begun: those that have them take no second one.
+// retakeSaturated is for views that have begun. It derives the orders that live transactions force
+// which were taken in before. Views that have these orders already take no second one.
 func (h *finder) retakeSaturated() {
 	f := h.saturated
 	if !f.on {
@@ -96,7 +96,7 @@ func (h *finder) retakeSaturated() {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
 			h.takeSaturated(d.n, f.plain.Out, &f.byReads)
-			h.saturated.renewBehind(d.n) // one that ended later than its reader
+			h.saturated.renewBehind(d.n) // the writer may have ended later than its reader
 		}
 	}
 	h.saturateLate()

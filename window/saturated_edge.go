@@ -12,8 +12,8 @@ type wrongRead struct {
 	telling
 }
 
-// addSaturated offers the edge to the orders of the views, and reports what refuses it. It returns
-// where that is told.
+// addSaturated offers the edge to the orders of the views, and reports what refuses it. It returns the
+// views in which that is told.
 func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental.Views) (t telling) {
 	if e.To == 0 {
 		h.missed(e, version, 0, in)
@@ -79,8 +79,9 @@ func (h *finder) joinTold(e *saturation.Edge, r *wrongRead, in incremental.Views
 	}
 }
 
-// offerJoined offers the edges that joinTold has set aside for the read of another transaction than e's. That read is
-// told to be wrong, and e's is not. It looks at as many edges as saturatedAlready.
+// offerJoined offers the edges that joinTold has set aside for the read of another transaction than
+// e's. That read is told to be wrong, and e's is not. It looks at no more edges than saturatedAlready
+// does.
 func (h *finder) offerJoined(e *saturation.Edge, in incremental.Views) {
 	var joined []setAsideEdge
 	looks := 32

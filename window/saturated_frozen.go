@@ -30,9 +30,8 @@ func (s *reports) missedRetired(e *infer.Edge) bool {
 // one more does.
 const maxDiverged = 256
 
-// missedDiverged is missedRetired of all that replaced the version which a.A replaced too. An
-// edge leads to one of them only. If they are very many, it is enough that one may have
-// retired.
+// missedDiverged is missedRetired for all transactions that replaced the same version as a.A. An edge
+// leads to one of them only. If there are very many of them, it is enough that one may have retired.
 func (s *reports) missedDiverged(a *infer.Anomaly) {
 	if s.cfg.Unbounded || s.saturated.droppedOf(s.infer.KeyOfVersion(a.Version)).when == 0 {
 		return
@@ -60,17 +59,16 @@ type dropped struct {
 // checkFrozen reports reads by n of a retired writer. Another writer that retired behind it may
 // be in n's past, and was never compared with it.
 //
-// If n is being taken in, that is so when some writer of the key was let go of after n arrived.
-// Otherwise it was let go of after n was taken in. missed says that transactions have come into
-// n's past that had left memory. If that writer is the one that n read from, the others went
-// before it. A view that has one of them behind it marks that (freezeBehind).
+// If n is being taken in, a writer of the key may have left memory since n arrived. Otherwise it may
+// have left memory since n was taken in. missed says that transactions have come into n's past that had
+// left memory. If the only such writer is the one that n read from, the others had left before it. A
+// view that has one of them behind it marks that (freezeBehind).
 //
-// Or n saw another version before, and no edge tells of it. A transaction may have been let go
-// of while forced orders were not looked at. It can be a writer of the key then as well, if n
-// read from it.
+// Or n saw another version before, and no edge tells of it. A transaction may have left memory while
+// forced orders were not looked at. If n read from that transaction, it can be such a writer as well.
 //
-// A read of a list shows the order of the appends that it has. So it is looked at only if it lacks
-// one whose writer has left memory.
+// A read of a list shows the order of the appends that it has. So the read is looked at only if it
+// lacks an append whose writer has left memory.
 func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
@@ -141,7 +139,7 @@ func (h *finder) dropSaturated(retired []incremental.Vertex) {
 	}
 	h.saturateLate()
 	h.saturated.leavePartly()
-	for _, v := range retired { // those that the live cap froze before they were due
+	for _, v := range retired { // among them those that the live cap froze before they were due
 		h.saturateDue(dueTxn{n: uint32(v), gen: h.infer.Generation(uint32(v))})
 	}
 	for _, v := range retired {
@@ -200,9 +198,9 @@ func (f *saturated) setDropped(k uint32, d dropped) {
 	f.keys[k] = d
 }
 
-// freezeBehind notes that n retires behind other writers of registers that it wrote. A later
-// reader of their versions has missed n, or has n before them. Where a view has one of them
-// behind n, that is not known of n either.
+// freezeBehind notes that n retires behind other writers of registers that it wrote. A later reader of
+// their versions has missed n, or has n before them. If a view has one of them behind n, that is not
+// known of n's place either.
 func (f *saturated) freezeBehind(n uint32) {
 	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {

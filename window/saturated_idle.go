@@ -4,14 +4,13 @@ import (
 	"github.com/isowatch/isowatch/incremental"
 )
 
-// Let the levels with forced orders follow a level about anti-dependencies, and let the order
-// of versions be known for every key. Then nothing has to be derived. Let T3 read x from T1,
-// and T2 write x and be in T3's past. If T2's version comes first, the write dependencies lead
-// from T2 to T1 already. If not, T3 has an anti-dependency, and from there write dependencies
-// lead to T2, which leads to T3. That is a cycle, which the order refuses, so that it is
-// divided. From then on, all live transactions and all new ones are taken in. The same holds
-// when anything else happens by which the order of a key may not be known (docs/proofs.md,
-// section 8, Forced orders).
+// Let the levels with forced orders follow a level about anti-dependencies, and let the order of
+// versions be known for every key. Then nothing has to be derived. Let T3 read x from T1, and T2 write
+// x and be in T3's past. If T2's version comes first, the write dependencies lead from T2 to T1
+// already. If not, T3 has an anti-dependency, and from there write dependencies lead to T2, which leads
+// to T3. That is a cycle. The order refuses it, and is divided. From then on, all live transactions and
+// all new ones are taken in. The same holds when anything else happens by which the order of a key may
+// not be known (docs/proofs.md, section 8, Forced orders).
 
 // mayIdle says whether forced orders need not be looked at from the beginning on.
 func (f *saturated) mayIdle() bool {

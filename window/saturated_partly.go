@@ -13,8 +13,8 @@ import (
 // A transaction that reads T2's write now may have T3 in its past, and has then missed it.
 // Nothing shows that any more. In an order in which T2 lives it is behind T3: rule (b).
 
-// passed is a writer that another one of the key froze behind in these views, which is
-// not kept any more.
+// passed is a writer of a key. In these views another writer froze behind it, and that one is not kept
+// any more.
 type passed struct {
 	txn, key uint32
 	in       incremental.Views
@@ -100,8 +100,7 @@ func (f *saturated) forgetPassed(n uint32) {
 	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool { return p.txn == n })
 }
 
-// passedAfterChange takes over new numbers of views. Each view began as one of the earlier
-// ones.
+// passedAfterChange takes over new numbers of views. Each view began as a copy of an earlier one.
 func (f *saturated) passedAfterChange(from []incremental.Origin) {
 	f.partly = nil
 	for i := range f.passed {

@@ -17,10 +17,10 @@ import (
 // A transaction that was over before another one began is in the other's past. It is off where
 // neither is watched.
 //
-// Among those that were over, some had no other one begin behind them. These bring all the
-// others, and are joined into a causal past, as many as ran at one time. Direct pasts are not
-// transitive. There the writers of a key that were over are looked at. The last of them is the
-// first that comes before the writer that was read from in any case.
+// Take the transactions that were over, and of these the ones after whose end no other of them began.
+// Their own pasts contain all the others. They ran at one time, and a causal past joins them all.
+// Direct pasts are not transitive. For them, the writers of a key that were over are looked at, the
+// latest first. The search ends at a writer that surely comes before the writer that was read from.
 //
 // With a window pasts hold what is in memory. Their evidence is true; a lack of evidence proves
 // nothing.
@@ -37,8 +37,8 @@ type timed struct {
 	writes []overWrite // of keys, linked; at 0 there is none
 	latest []uint32    // by key: its write with the greatest until
 	begun  int64       // greatest start that a past was made for
-	late   int64       // transactions that were over before that, and came later
-	wide   bool        // some past had more than maxBeside in it that ran at one time
+	late   int64       // transactions that were over before begun, and whose records came later
+	wide   bool        // in some past, more than maxBeside transactions ran at one time
 
 	edges []saturation.Edge // scratch
 	preds []uint32
@@ -118,8 +118,8 @@ func (h *finder) saturateInTime(n uint32, t saturation.Txn, again bool) (grown b
 	return grown
 }
 
-// overBefore appends transactions of n's epoch that were over before from, the latest first. It
-// leaves out those that another one of them began behind.
+// overBefore appends transactions of n's epoch that were over before from, the latest first. It leaves
+// out each one that another of them began after.
 func (f *saturated) overBefore(dst []uint32, n uint32, from int64) []uint32 {
 	x := &f.timed
 	list := x.of(f.infer.Epoch(n))
@@ -306,8 +306,8 @@ func (o *core) wasOver(a, b uint32) bool {
 	return until < from
 }
 
-// overNear are those that were over before n began: from alone, if it was, and else
-// those that bring all others.
+// overNear are transactions that were over before n began. They are from alone, if that was over.
+// Otherwise they are the ones whose pasts contain all others.
 func (f *saturated) overNear(from, n uint32) []uint32 {
 	x := &f.timed
 	if f.wasOver(from, n) {

@@ -14,7 +14,7 @@ import (
 const (
 	// searchStart is the credit at the beginning: some 0.1 s.
 	searchStart = 1 << 22
-	// looksPerEdge is the credit of one edge. They take about as long as its insertion.
+	// looksPerEdge is the credit of one edge. That many looks take about as long as inserting the edge.
 	looksPerEdge = 8
 	// maxSearchCredit bounds the credit of a long valid time: some 5 s.
 	maxSearchCredit = 1 << 28

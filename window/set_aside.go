@@ -30,8 +30,8 @@ const (
 	maxSetAside = 256
 )
 
-// huntAll looks for more violations of the levels that are violated, the weakest first.
-// Where a level has too many, so have those that imply it: they are not looked at.
+// huntAll looks for more violations of the levels that are violated, the weakest first. If a level has
+// too many, the levels that imply it have too many as well, and are not looked at.
 func (o *choices) huntAll() {
 	var full []isolation.Level
 	for _, i := range o.weakFirst {
@@ -89,9 +89,9 @@ func (o *choices) leaveOut(c *constraints) {
 	c.renumberReads(left)
 }
 
-// another reports one more violation of the i-th view, and sets a version of it aside. The
-// verifier may refuse the violation, say because a transaction saw two versions of a key. Then no
-// finding tells it, and it is counted as refused. The level is violated all the same.
+// another reports one more violation of the i-th view, and sets a version of it aside. The verifier may
+// refuse the violation, say because a transaction saw two versions of a key. Then no finding tells of
+// the edge, and it is counted as refused. The level is violated all the same.
 func (o *choices) another(i int, c *constraints, core *solve.Core) bool {
 	if len(core.Pairs)+len(core.Reads) == 0 {
 		return false

@@ -8,12 +8,12 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// The cycle that closes is often longer than needed. Steps of one session in a row are one
-// step. So are steps in session and real time if the first was over before the last began.
-// Where session order or real time is on the cycle anyway, one such step replaces all steps
-// between two transactions that it orders. Writes of one key in a row are one order, and a read
-// that missed the first of them missed the last. The shorter form is told if the verifier
-// accepts it, and if it refutes all that the whole cycle does.
+// The cycle that closes is often longer than needed. Steps of one session in a row become one step.
+// Steps in session and real time become one if the first transaction was over before the last one
+// began. Where session order or real time is on the cycle anyway, one such step replaces all steps
+// between two transactions that it orders. Writes of one key in a row are one order, and a read that
+// missed the first of them missed the last. The shorter form is told if the verifier accepts it, and if
+// it refutes all that the whole cycle does.
 
 // step is one step of a cycle. It may be a stored edge, or a step in session order or real time
 // that no edge stands for. Or a chain of stored edges of its key shows it.
@@ -29,9 +29,8 @@ const (
 	maxTighten = 4096 // edges looked at for a shorter way back from them
 )
 
-// steps are the steps of the cycle. The closing one is the last, so that it is the
-// contradiction. One that does not begin at the end of the one before it follows a step in real
-// time.
+// steps are the steps of the cycle. The closing step is last, so the text tells it as the
+// contradiction. One that does not begin at the end of the one before it follows a step in real time.
 func (h *finder) steps(ids []incremental.EdgeID) (all []step) {
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
 		all = append(all, step{Edge: *inferred(h.graph.Edge(id)), id: id})
@@ -99,7 +98,7 @@ func (h *finder) followsBy(from, to uint32, allowed infer.Label) infer.Label {
 	return 0
 }
 
-// joined makes one step of those in session order or real time that follow one another.
+// joined makes one step of consecutive steps in session order or in real time.
 func (h *finder) joined(steps []step) []step {
 	const ordered = infer.Process | infer.Realtime
 	out := slices.Clone(steps)
@@ -160,8 +159,8 @@ func (h *finder) chord(steps []step, i, n int, allowed infer.Label) []step {
 	return lastly(short, &steps[len(steps)-1])
 }
 
-// lastly is the cycle with the step that closed it last, or where that has gone what its
-// reader missed.
+// lastly is the cycle, rotated so that the step that closed it is last. If that step was joined into
+// another one, the step whose reader missed a write is last.
 func lastly(steps []step, closing *step) []step {
 	at := slices.IndexFunc(steps, func(s step) bool { return s.From == closing.From && s.To == closing.To && s.Label == closing.Label })
 	if at < 0 {
@@ -177,8 +176,8 @@ func labelsOf(steps []step) (all []infer.Label) {
 	return all
 }
 
-// chained makes one step of writes of one key that follow one another, and of a read that
-// missed the first of them.
+// chained joins steps into one: writes of one key that follow one another, and a read that missed the
+// first of them.
 func (h *finder) chained(steps []step) []step {
 	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !h.ofOneKey(s.Version, steps[0].Version) }) {
 		return steps // a cycle of writes of one key is about all of them
@@ -266,8 +265,7 @@ func (a *asking) tightened(steps []step) []step {
 	return steps
 }
 
-// writesBehind are the edges from the write that was missed to those behind it, one after
-// the other.
+// writesBehind are the edges from the missed write on, each to the next write of the key.
 func (o *core) writesBehind(missed *step) (links []incremental.EdgeID) {
 	at := incremental.Vertex(missed.To)
 next:

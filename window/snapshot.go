@@ -37,7 +37,7 @@ type head struct {
 	Groups     []savedGroup
 	Edges      []waitingEdge `json:",omitempty"` // see horizon_wait.go
 	Noticed    []string
-	// Contradicted are the keys with reads that exclude each other.
+	// Contradicted are the keys whose reads exclude each other.
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`

@@ -18,11 +18,12 @@ import (
 // that all is told. While there is one, the strong level holds, with counters, sets and reads of
 // nothing. An instant is looked at when all transactions that had begun by then must have come.
 //
-// Other streams are spared the work. Their first transactions wait until some key needs it. If none does for
-// long, nothing can be followed later, since what the first ones did is gone.
+// Other streams are spared the work. Their first transactions wait until some key needs an order in
+// time. If none does for long, nothing can be followed later, since what the first ones did is gone.
 
-// maxDue bounds the transactions that wait to be followed, 56 bytes each, and maxIdle those that wait
-// until some key needs it. Their records are kept in memory, where the window mostly keeps them anyway.
+// maxDue bounds the transactions that wait to be followed, 56 bytes each, and maxIdle the transactions
+// that wait until some key needs an order in time. Their records are kept in memory, where the window
+// mostly keeps them anyway.
 const maxDue, maxIdle = 1 << 19, 1 << 12
 
 // timing is the theory of orders in time.
@@ -70,8 +71,8 @@ func insert(to upcomings, x upcoming, compare func(a, b upcoming) int) upcomings
 	return slices.Insert(to, from+at, x)
 }
 
-// upcomings are saved as text, since there may be many. Each is the numbers by which it differs from
-// the one before, some 15 bytes.
+// upcomings are saved as text, since there may be many. Each is saved as its differences from the one
+// before, some 15 bytes.
 type upcomings []upcoming
 
 // numbers are the parts of x.
@@ -153,7 +154,7 @@ func (g *timing) again(n uint32) {
 		name := g.infer.Info(n).ID
 		at = slices.IndexFunc(x.Due, func(d upcoming) bool { return d.Name == name })
 	}
-	if at < 0 { // it has begun, or was an aborted one: then it is not here either way
+	if at < 0 { // it has begun, or it had aborted: in both cases it is not in this list
 		g.stop(offReplaced)
 		return
 	}

@@ -21,7 +21,7 @@ const (
 	offBefore       = "the folder is of an earlier version"
 )
 
-// offRemedies say what to do, where somebody can do something.
+// offRemedies say what a person can do, if anything.
 var offRemedies = map[string]string{
 	offMissing:          "capture all records, and start with a new folder",
 	offTimeless:         "record `start` and `end` with all transactions",

@@ -12,11 +12,11 @@ import (
 	"github.com/isowatch/isowatch/internal/verify"
 )
 
-// Some reads give no dependency, such as one that found nothing of a deleted key, or one of a
-// counter. At the end of a whole history they are decided by trying orders (package trial), at
-// the levels that are not decided otherwise. An order that explains everything shows that the
-// level holds, and all that it implies. If there is no order, the finding names the
-// transactions that have none, when the verifier has tried all their orders.
+// Some reads give no dependency, such as one that found nothing of a deleted key, or one of a counter.
+// At the end of a whole history they are decided by trying orders (package trial), at the levels that
+// are not decided otherwise. An order that explains everything shows that the level holds, and with it
+// all levels that it implies. If there is no order, the finding names the transactions that have none,
+// when the verifier has tried all their orders.
 
 // maxTried bounds the transactions whose orders are tried. Sessions and time are looked at in
 // pairs of transactions.
@@ -55,8 +55,8 @@ func (o *core) isTriable(l isolation.Level) bool {
 		(l.Family == isolation.Plain || o.infer.Counters.Overlapping == 0) && (!l.RealTime() || o.Counters.Clamped == 0)
 }
 
-// tryOrders decides the levels that are still unknown, strong ones first: what holds there
-// holds at those that it implies.
+// tryOrders decides the levels that are still unknown, strong levels first: if one holds, the levels
+// that it implies hold too.
 func (m *Machine) tryOrders() {
 	m.tried, m.triedAsked = nil, nil
 	if !m.asking.mayTry() {
@@ -183,12 +183,12 @@ func (o *core) numbers() trial.Numbers {
 	return trial.NoNumbers
 }
 
-// isTried says whether orders are tried at l itself. For a level that selects readers they are
-// tried at serializable, which implies it.
+// isTried says whether orders are tried at l itself. For a level that selects readers, orders are tried
+// at serializable, which implies it.
 func isTried(l isolation.Level) bool { return !l.Underlying().Selects() }
 
-// triedUnder is l if orders are tried at it, else the strongest of the levels that it implies at
-// which they are.
+// triedUnder is l if orders are tried at l. Otherwise it is the strongest of the levels that l implies
+// and that orders are tried at.
 func triedUnder(l isolation.Level) (all []isolation.Level) {
 	if isTried(l) {
 		return []isolation.Level{l}

@@ -10,10 +10,10 @@ import (
 
 // orderUnread decides at the end of the input whether the appends that no read has shown can be
 // ordered. Serializability needs nothing: any topological order of the known edges orders them.
-// Snapshot isolation forbids two concurrent writers of a key: one must commit before the other
-// begins (Viper, section 3.2, the write-dependency C -> B). The orders are tried along the
-// commits. That finds one unless the transactions depend on each other. Where a pair of several
-// does not fit, it is counted as undecided, and the level is not said to hold.
+// Snapshot isolation forbids two concurrent writers of a key: one must commit before the other begins
+// (Viper, section 3.2, the write-dependency C -> B). The orders are tried along the commits. That finds
+// an order unless the transactions depend on each other. If a pair does not fit, it is counted as
+// undecided, and the level is not said to hold.
 //
 // In a whole history they are ordered with the blind writes: see orderBlind. With a window the
 // blind writes come first. The assumptions here can move the writers of values that were read,

@@ -134,9 +134,8 @@ func (q *question) tracked() (verdict string, why reasons) {
 	}
 }
 
-// beside is the verdict on snapshot isolation. It has edges that are not tracked, and the
-// serializable order of its family goes without them. So serializability is ok only where both
-// are.
+// beside is the verdict on snapshot isolation. It has edges that are not tracked, and the serializable
+// order of its family goes without them. So serializability is ok only if both are.
 func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict string, why reasons) {
 	if !m.watches(si) {
 		why.add(ofRecords, "some conflicts are not tracked, and only "+si.String()+" decides them: watch it too")

@@ -8,9 +8,9 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// A finding leaves when it is due: no record that may still be on its way can take its evidence
-// away (docs/proofs.md, section 7). Until then it is stored as waiting, told to nobody, and
-// counted nowhere. If it falls it is dropped. Its evidence (isolation.Basis) says when that is:
+// A finding leaves when it is due: no record that may still be on its way can take its evidence away
+// (docs/proofs.md, section 7). Until then it is stored as waiting, told to nobody, and counted nowhere.
+// If it falls meanwhile, it is dropped. Its evidence (isolation.Basis) says when that is:
 //
 //   - presence, and values that the contract declares to be unique: at once
 //   - a plain value that names its writer, as observed so far: when the watermark has
@@ -42,7 +42,7 @@ type waitingFinding struct {
 // waitingRoom holds them in the order of detection.
 type waitingRoom struct {
 	list []waitingFinding
-	next int64 // the least Due, where there is any
+	next int64 // the least Due, if one is set
 }
 
 func (r *waitingRoom) index(id string) int {
@@ -76,7 +76,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.rests = append(f.rests, v)
 		}
 	}
-	if !b.Absence && o.mayBeRetried(f, false) { // and on that nobody else wrote what shows that they took effect
+	if !b.Absence && o.mayBeRetried(f, false) { // and on this: no other transaction wrote the values that show that they took effect
 		f.restOnCapture()
 		if o.mayBeRetried(f, c.Complete && o.infer.Counters.Missing() == 0) {
 			f.Finding.Certain = false

@@ -11,10 +11,10 @@ import (
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
-// A transaction that asked for less than the source is expected to give gets that. No anomaly
-// that its level allows is alerted. A pool that runs at its driver's default would so be
-// silent. So that is a finding by itself: one for the sessions of one pattern that ask for one
-// level. It is revised while they go on, and resolved when they have stopped.
+// A transaction that asked for less than the source is expected to give gets that. No anomaly that its
+// level allows is alerted. A pool that runs at its driver's default would so be silent. So it is a
+// finding of its own, one for all sessions of one pattern that ask for one level. It is revised while
+// they go on, and resolved when they have stopped.
 
 const (
 	maxWeaker       = 64 // groups told apart; the rest share one
@@ -44,7 +44,7 @@ type weakerGroup struct {
 	ongoing
 	Pattern  string         // of sessions
 	Asked    isolation.Base // 0: several
-	Name     string         // of the level, as the first one wrote it
+	Name     string         // the name of the level, as the first transaction wrote it
 	Expected string
 }
 

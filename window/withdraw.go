@@ -9,8 +9,8 @@ import (
 )
 
 // retract takes back findings that rest on the value having no writer. It also takes back final
-// findings that rest on its having one: edges of open ones are killed. If somebody deleted a
-// list, it only takes back what a delete explains.
+// findings that rest on v having one writer. Open findings need nothing here, since their edges are
+// killed. If somebody deleted a list, it only takes back what a delete explains.
 func (m *Machine) retract(v uint64, deleted bool) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]
@@ -79,7 +79,7 @@ func (h *finder) withdrawReplaced(id uint64) {
 			h.reports.withdrawFinal(r)
 		}
 	}
-	for _, f := range slices.Clone(h.reports.open.list) { // those that accuse stay open when their members have retired
+	for _, f := range slices.Clone(h.reports.open.list) { // findings that accuse stay open when their members have retired
 		if !f.closed && slices.ContainsFunc(f.members, func(n uint32) bool { return h.infer.Info(n).ID == id }) {
 			h.withdraw(f)
 		}

@@ -50,7 +50,7 @@ func (k *witnessing) told(steps []step) (*toldCycle, error) {
 	if slices.ContainsFunc(x.name.Weakest, func(l isolation.Level) bool { return !l.Refuted(short.name.Weakest) }) || short.name.Severity > x.name.Severity {
 		return x, nil
 	}
-	if slices.ContainsFunc(steps, isSaturated) { // levels force orders one by one: what tells it in their place says no more
+	if slices.ContainsFunc(steps, isSaturated) { // levels force orders one by one: a finding in their place would say no more
 		several := len(short.name.Weakest) > 1
 		short.name.Weakest = slices.DeleteFunc(short.name.Weakest, func(l isolation.Level) bool {
 			return l.Special == isolation.GeneralizedSI && several && !l.Refuted(x.name.Weakest)

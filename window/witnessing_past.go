@@ -78,7 +78,7 @@ func (k *witnessing) restsOnTime(ids []incremental.EdgeID) bool {
 	})
 }
 
-// shortened is the cycle with as few steps as are found for what it shows.
+// shortened is a cycle that shows the same, with as few steps as can be found.
 func (k *witnessing) shortened(steps []step) []step {
 	if slices.ContainsFunc(steps, isSaturated) {
 		if steps = k.seen(steps); slices.ContainsFunc(steps, isSaturated) {

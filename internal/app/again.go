@@ -10,8 +10,8 @@ import (
 	"github.com/isowatch/isowatch/internal/web"
 )
 
-// ReloadFile reads the settings again, and lets them take effect. It logs how that went. One call
-// waits for the other.
+// ReloadFile reads the settings again, and lets them take effect. It logs the result. Concurrent calls
+// wait for each other.
 func (a *App) ReloadFile(ctx context.Context) error {
 	if a.options.Reread == nil {
 		return web.ErrNoFile

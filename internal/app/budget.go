@@ -12,7 +12,7 @@ type budget struct {
 	open     int64 // open transactions, whose operations have not all come
 	state    int64 // of all machines
 	catalog  int64 // index of stored findings
-	tape     int64 // messages as they came in, for findings that follow
+	tape     int64 // messages as they came in, for later findings
 	elems    int   // elements of the arrays of one record
 }
 

@@ -35,7 +35,7 @@ type AnomalyCount struct {
 type Planted struct {
 	Bug   string // "lost update", "write skew", "dirty read" or "stale read"
 	Txn   string
-	Key   string // what it read or wrote wrongly
+	Key   string // the key that it read or wrote wrongly
 	Other string // the transaction whose write of Key was overlooked, or seen before its commit
 }
 

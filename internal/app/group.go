@@ -37,7 +37,7 @@ type Group struct {
 	note      func(context.Context) error // writes the name of the group into the store
 	member    *drive.Member
 	joined    time.Time
-	shared    atomic.Bool // it has had its share of the units
+	shared    atomic.Bool // it has got its share of the units
 	writing   sync.Mutex  // held while a unit writes where others write too
 
 	frame *App         // of the pages
@@ -58,7 +58,7 @@ type Group struct {
 	leaseless int   // looks in a row at which this member could not count on its lease
 
 	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
-	odd    atomic.Bool     // others watch with other settings
+	odd    atomic.Bool     // other members watch with different settings
 	differ atomic.Value    // string: in which settings; as other members read it
 	about  aboutKeeper
 	all    sync.WaitGroup

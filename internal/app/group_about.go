@@ -27,7 +27,7 @@ type aboutMember struct {
 	Units    map[string]aboutUnit `json:"units,omitempty"`
 }
 
-// aboutUnit is a unit, as its owner sees it.
+// aboutUnit is a unit as its owner describes it.
 type aboutUnit struct {
 	Term     uint64  `json:"term"`
 	Sources  int     `json:"sources"`
@@ -125,7 +125,7 @@ func (g *Group) withdrawAbout() {
 	g.about.mu.Lock()
 	defer g.about.mu.Unlock()
 	if g.about.version != "" {
-		_ = g.store.Delete(ctx, g.aboutKey(), g.about.version) // else the next member that joins removes it
+		_ = g.store.Delete(ctx, g.aboutKey(), g.about.version) // otherwise the next member that joins removes it
 	}
 }
 
@@ -148,7 +148,7 @@ func (g *Group) cleanAbout(ctx context.Context) {
 	for _, v := range all {
 		var x aboutMember
 		if json.Unmarshal(v.Data, &x) == nil && x.Life != "" && !live[x.Life] {
-			_ = g.store.Delete(ctx, v.Key, v.Version) // another member may have done so
+			_ = g.store.Delete(ctx, v.Key, v.Version) // another member may have removed it
 		}
 	}
 }

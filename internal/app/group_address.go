@@ -19,7 +19,7 @@ import (
 	"github.com/isowatch/isowatch/internal/web"
 )
 
-// address is where other members reach the pages of this one; "": nowhere.
+// address is the address at which other members reach this member's pages; "": they cannot.
 func (g *Group) address() string {
 	l := g.frame.listener
 	if l == nil {
@@ -79,7 +79,8 @@ func unreachable(address string, c *config.Service) string {
 	return ""
 }
 
-// storeIsHere says whether the group's store is on this machine, so that all members may be there too. Nobody can tell it about a folder.
+// storeIsHere says whether the group's store is on this machine, so that all members may be there too.
+// A folder counts as here, since its address does not tell.
 func storeIsHere(state string) bool {
 	u, err := url.Parse(state)
 	if err != nil {

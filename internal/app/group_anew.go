@@ -70,7 +70,8 @@ func (u *unit) pause(d time.Duration) {
 
 func (u *unit) helpKey() string { return helpPrefix + unitID(u.name) }
 
-// askForHelp notes that this life cannot read the state. It gives the life that can, once one has said that it can.
+// askForHelp notes that this life cannot read the state. It returns a life that can read it, once one
+// has answered.
 func (u *unit) askForHelp(why error) (by string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), u.g.config.Group.Lease)
 	defer cancel()
@@ -106,11 +107,11 @@ func (u *unit) readsWell() {
 	ctx, cancel := context.WithTimeout(context.Background(), u.g.config.Group.Lease)
 	defer cancel()
 	if v, err := u.g.store.Get(ctx, u.helpKey()); err == nil {
-		_ = u.g.store.Delete(ctx, u.helpKey(), v.Version) // else it names lives that are over some day
+		_ = u.g.store.Delete(ctx, u.helpKey(), v.Version) // otherwise the request would stay, and name lives that have ended
 	}
 }
 
-// help looks whether this member can read what others cannot.
+// help looks whether this member can read a state that others cannot.
 func (g *Group) help(ctx context.Context) error {
 	all, err := g.store.List(ctx, helpPrefix)
 	if err != nil {

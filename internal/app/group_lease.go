@@ -13,8 +13,8 @@ import (
 	"github.com/isowatch/isowatch/internal/group"
 )
 
-// lookAtLease tells once when this member cannot count on its lease, at two looks in a row. Its renewals may arrive all the same:
-// then nobody takes its units, and their findings wait.
+// lookAtLease logs once if this member could not count on its lease at two looks in a row. Its renewals
+// may still arrive. Then nobody takes its units, and their findings wait.
 func (g *Group) lookAtLease() {
 	if g.member.Left() > 0 {
 		if g.leaseless > 1 {

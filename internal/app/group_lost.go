@@ -11,8 +11,9 @@ import (
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
 )
 
-// The store of a group may lose what it had: somebody deletes a bucket, removes a folder, or purges records or objects. Members log
-// that once, and write what they know. A unit begins without its state where that is gone.
+// The store of a group may lose what it had: somebody deletes a bucket, removes a folder, or purges
+// records or objects. Members log that once, and write what they know. If a unit's state is gone, it
+// begins without it.
 
 // tellLost says what the store has lost, by an event that shows it.
 func (g *Group) tellLost(e group.Event) {
@@ -49,7 +50,8 @@ func (g *Group) noteAgain() {
 	}
 }
 
-// remember keeps where a unit has read its inputs that this member has no more. If its state is lost, it may begin there.
+// remember keeps the place to which a unit has read its inputs, when this member no longer has the
+// unit. If the unit's state is lost, it may begin there.
 func (g *Group) remember(unit string, place json.RawMessage) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // offsetsEvery is the time between two commits of positions.
 const offsetsEvery = 5 * time.Second
 
-// followOffsets commits the positions of a unit of Kafka to a consumer group until ctx ends. Tools show its lag by them. A unit has one
-// input.
+// followOffsets commits the positions of a unit of Kafka to a consumer group until ctx ends. By these,
+// tools show the unit's lag. A unit has one input.
 func (u *unit) followOffsets(ctx context.Context, a *App, settings *config.Service) {
 	in := settings.AllInputs()
 	if len(in) != 1 || in[0].Kafka == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/isowatch/isowatch/internal/config"
 )
 
-// followPartitions makes a unit of each partition of the topics that are divided so. It looks for new ones as an input does.
+// followPartitions makes a unit of each partition, for topics that are divided by partition. It looks
+// for new ones as an input does.
 func (g *Group) followPartitions(ctx context.Context) {
 	told := ""
 	for {

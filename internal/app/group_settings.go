@@ -41,7 +41,8 @@ func settingsOf(c *config.Service) (string, error) {
 	return hex.EncodeToString(hash[:16]), err
 }
 
-// agree waits until the members watch as this one does. While a member with other settings lives, this one takes no unit.
+// agree waits until all other members watch with the same settings. While a member with other settings
+// lives, this one takes no unit.
 func (g *Group) agree(ctx context.Context) error {
 	mine, err := settingsOf(&g.config)
 	if err != nil {
@@ -140,7 +141,8 @@ func unusedUnits(ctx context.Context, s groupstore.Store) (map[string]bool, erro
 	return unused, err
 }
 
-// othersLive says whether a lease is not over. One that nobody renews is over only if this member sees that for its length.
+// othersLive says whether another member's lease is not over. A lease is over only after this member
+// has seen for its whole length that nobody renewed it.
 func (g *Group) othersLive(ctx context.Context) (bool, error) {
 	versions := map[string]group.Version{}
 	for begin := time.Now(); ; {

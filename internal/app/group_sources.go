@@ -37,7 +37,8 @@ func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]met
 	return met, nil
 }
 
-// hasUnit says whether this member's settings have the unit. To ask them takes as long as there are units.
+// hasUnit says whether this member's settings have the unit. That takes time proportional to the number
+// of units.
 func (g *Group) hasUnit(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

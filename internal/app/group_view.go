@@ -50,7 +50,7 @@ type GroupUnit struct {
 	Sources  *int     `json:"sources"`
 	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
 	StateAge *float64 `json:"state_age"`   // seconds since the state was written
-	// Split are sources that are met in another unit too.
+	// Split are the sources that also have records in another unit.
 	Split []string `json:"split_sources,omitempty"`
 }
 
@@ -100,7 +100,8 @@ func onlyGroup(ctx context.Context, s groupstore.Store) (string, error) {
 	return "", fmt.Errorf("%w: group state: the groups there are %s: name one with --group", ErrConfig, strings.Join(all, ", "))
 }
 
-// noSuchGroup is the error of a group without units, which names those that the store has; nil: it has this one.
+// noSuchGroup is the error for a group without units. It names the groups that the store has. It is nil
+// if the store has this group.
 func noSuchGroup(ctx context.Context, s groupstore.Store) error {
 	if _, err := s.Get(ctx, settingsKey); !errors.Is(err, group.ErrNotFound) {
 		return nil // it has members, and no units yet
@@ -126,8 +127,9 @@ type look struct {
 	settled  bool // each lease was renewed, and each unit has an owner
 }
 
-// ReadGroup tells how the units of a group stand. It looks for as long as a lease: an owner that does not renew its lease
-// meanwhile does not count as one. Without a lease it takes what members tell.
+// ReadGroup tells how the units of a group stand. It looks for the length of a lease. An owner that
+// does not renew its lease in this time does not count.
+// Without a lease it takes what members tell.
 func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) (*GroupView, error) {
 	l := look{versions: map[string]group.Version{}, renewed: map[string]bool{}, had: map[string]bool{}}
 	for begin := time.Now(); ; {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// unwatched is how long each unit was not watched, as far as this member can tell. A unit that another living member has is not
-// its business: that member tells.
+// unwatched knows how long each unit was not watched, as far as this member can tell. If another living
+// member has the unit, that member tells it.
 type unwatched struct {
-	since map[string]time.Time // by unit: when somebody watched it, or when this member met it
+	since map[string]time.Time // by unit: when somebody last watched it, or when this member first met it
 	told  map[string]bool      // by unit: it is this member's to tell
 	free  int                  // units without a living owner
 	// looked is when this member looked last, and paused the longest time between two looks within the last two leases.
@@ -41,7 +41,8 @@ func (g *Group) followUnits(ctx context.Context) {
 	}
 }
 
-// patience is how many leases an owner may take to begin a unit. After that it is told that nobody watches the unit.
+// patience is how many leases an owner may take to begin a unit. After that the member tells that
+// nobody watches the unit.
 const patience = 2
 
 // lookAtUnits says whether other units are stuck than at the look before.
@@ -89,7 +90,7 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 	return changed
 }
 
-// stuck are the units that are this member's, and that it does not watch.
+// stuck are the units that this member owns and does not watch.
 func (g *Group) stuck() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,7 +24,8 @@ const (
 	askMost = 64 << 20        // bytes of it
 	// hopHeader marks a request of a member: it is not passed on again.
 	hopHeader = "Isowatch-Asked-By"
-	// memberHeader names the member that answers: at an address such as 127.0.0.1 it may be another one than that was asked.
+	// memberHeader names the member that answers: at an address such as 127.0.0.1 another member may
+	// answer than the one that was asked.
 	memberHeader = "Isowatch-Member"
 )
 
@@ -100,7 +101,7 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 	return v, nil
 }
 
-// askEach asks the other ones of these members at once, and waits for all answers.
+// askEach asks all of these members except this one at once, and waits for all answers.
 func (g *Group) askEach(ctx context.Context, told map[string]aboutMember, members []string, path string, from *http.Request, fn func(member string, body []byte, err error)) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()

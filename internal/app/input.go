@@ -37,7 +37,7 @@ type input struct {
 	readAhead *credit
 	// logs says that the source writes its troubles to the log itself.
 	logs bool
-	// ownTroubles says that it tells of them by say alone.
+	// ownTroubles says that the input tells its troubles by say alone.
 	ownTroubles bool
 	log         *slog.Logger
 

@@ -33,7 +33,7 @@ type memory struct {
 
 	collections uint64 // at the last change
 	unapplied   bool   // the machines do not have the share yet
-	full        bool   // the state of a source takes as much as it may, and that was said
+	full        bool   // the state of a source has reached its bound, and that was logged
 
 	mu    sync.Mutex
 	share float64 // of the configured caps that is in effect, 1: all
@@ -86,7 +86,7 @@ func (m *memory) look(live float64) bool {
 	case part >= memoryShort:
 		next = min(m.share, max(live, 0.05)) * 0.9
 	case part >= memoryTight:
-		next = min(m.share, max(live, 0.05)) // it stays as large as it is
+		next = min(m.share, max(live, 0.05)) // it keeps its size
 	case part < memoryEasy:
 		next = min(1, m.share*1.1+0.01)
 	}

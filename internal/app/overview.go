@@ -111,7 +111,7 @@ func (a *App) sampleRates(context.Context) error {
 	return nil
 }
 
-// overview is how all sources fare, for the first page. Those that are worst come first.
+// overview is the state of all sources, for the first page. The worst ones come first.
 func (a *App) overview(span time.Duration, skip int) web.Overview {
 	now := a.options.Now()
 	long := int64(span) / web.Parts
@@ -299,7 +299,8 @@ func (i *input) told() (all []string) {
 	return all
 }
 
-// hasLost says which records an input has lost since the start. Each source counts them, as they may have been of any.
+// hasLost says which records an input has lost since the start. They may belong to any source, so each
+// source counts them.
 func (i *input) hasLost() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -307,7 +307,8 @@ func (a *App) nothing() string {
 	return "No anomaly found so far (" + n + ")."
 }
 
-// expected is the level that all sources promise, or each with its own.
+// expected is the level that all sources promise. If they promise different ones, it lists each source
+// with its level.
 func (a *App) expected() string {
 	c := a.current.Load()
 	if !c.Differ() {

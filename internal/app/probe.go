@@ -30,9 +30,9 @@ const (
 // errStuck ends a run, so that another epoch begins.
 var errStuck = errors.New("the database answers, and has committed nothing for a minute: the probe's tables are made again")
 
-// probed is an input whose records a workload makes that runs on a database. Each attempt that reaches
-// the database is an epoch, with tables of its own. It lasts until the process ends: sessions that
-// lose their connections open others.
+// probed is an input whose records come from a workload on a database. Each attempt that reaches the
+// database is an epoch, with tables of its own. It lasts until the process ends: sessions that lose
+// their connections open others.
 type probed struct {
 	config    config.Probe
 	source    string
@@ -65,8 +65,8 @@ func (a *App) openProbe(c *config.Probe) error {
 	return nil
 }
 
-// hold lets a source be held to what its product documents. a.config says what its owner
-// expects, which stands above that.
+// hold lets a source be held to the level that its product documents. If a.config has an expected level
+// for the source, that one is used.
 func (a *App) hold(ctx context.Context, source, expected string) error {
 	select {
 	case a.reloading <- struct{}{}:
@@ -238,8 +238,8 @@ func (o observing) Phase(_ string, p probe.Phase, took time.Duration, err error)
 	o.note(p, took, err)
 }
 
-// note takes down how a phase went. That the database is away is logged once, as is that it
-// is there again.
+// note takes down the result of a phase. It logs once that the database is away, and once that it is
+// back.
 func (p *probed) note(phase probe.Phase, took time.Duration, err error) {
 	p.tell(p.watch.phase(phase, took, err))
 }

@@ -15,7 +15,7 @@ import (
 // After a restart, findings come before the databases are met again.
 const probesFile = "probes.json"
 
-// heldProbe is one that was met, and how it was configured then.
+// heldProbe is a probe that was met, with its configuration at that time.
 type heldProbe struct {
 	Product   string `json:"product"`
 	Isolation string `json:"isolation,omitempty"`

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// stuckAfter and stuckTries: a database that answers may commit nothing for so long in so many
-	// transactions. Then it is not the same database any more: its tables are gone, for example.
+	// stuckAfter and stuckTries: a database that answers, and has committed nothing for this time and
+	// in this many transactions, is not the same database any more. Its tables are gone, for example.
 	stuckAfter = time.Minute
 	stuckTries = 20
 )

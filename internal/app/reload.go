@@ -58,11 +58,11 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	kept := *next // what needs a new start stays as it is
+	kept := *next // settings that need a new start stay as they are
 	kept.Inputs, kept.SelfTest = a.current.Load().Inputs, a.config.SelfTest
 	next = &kept
 	guard := a.guarding()
-	if next.HTTP == a.config.HTTP { // else it needs a new start, and its secrets stay too
+	if next.HTTP == a.config.HTTP { // otherwise it needs a new start, and its secrets stay as they are
 		read, err := a.readGuard()
 		if err != nil {
 			return err
@@ -84,9 +84,9 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	return a.swapSinks(made)
 }
 
-// swapSinks delivers to other sinks from now on. Each goes on where the sink of its name was. Two sinks
-// must not move one cursor: one that does not let go of its last delivery gets nothing until the next
-// reload or start.
+// swapSinks replaces the sinks. Each new sink goes on at the cursor of the old one with its name. Two
+// sinks must not move one cursor. So if the old one is still busy with a delivery, the new one gets
+// nothing until the next reload or start.
 func (a *App) swapSinks(made []madeSink) error {
 	old, gone := a.dispatcher.Load(), a.made
 	var hanging *alert.HangingError

@@ -41,7 +41,7 @@ type Replay struct {
 	Patience time.Duration
 	// Format of the files; "": each is recognised.
 	Format history.Format
-	// FixedContract: Config.Watch.Contract holds also where a format has another one.
+	// FixedContract: Config.Watch.Contract is used even if the format brings a contract of its own.
 	FixedContract bool
 	// Raws is for how many findings the answer has the records as they came in.
 	Raws int
@@ -196,9 +196,9 @@ func (p *replaying) slack() int64 {
 }
 
 // storedFrom is the earliest time at which a record of the range can have been stored: its beginning,
-// less the drift of clocks. A transaction recorded by operations may have begun its length before.
-// Where the beginning of the input matters, it is a time before any, so that records removed there are
-// told. Zero: wherever the input begins now.
+// less the drift of clocks. A transaction recorded by operations may have begun earlier, by its length.
+// If the beginning of the input matters, it is a time before all records, so that removed records are
+// noticed. Zero: the input's present beginning.
 func (p *replaying) storedFrom() time.Time {
 	w := &p.Config.Watch
 	switch {

@@ -72,7 +72,7 @@ func (p *replaying) came(r *Replayed) map[string][]finding.Raw {
 	}
 	d := &p.history.Decoder
 	if p.recording != nil && p.recording.Search(s, d, whole.PartitionOf(p.recording.Name)) != nil {
-		return p.raws // it has gone: records are shown as they were decoded
+		return p.raws // the recording is gone: records are shown as they were decoded
 	}
 	for name := range p.parts {
 		path, isFile := strings.CutPrefix(name, "file:")
@@ -84,7 +84,7 @@ func (p *replaying) came(r *Replayed) map[string][]finding.Raw {
 	p.raws = map[string][]finding.Raw{}
 	p.found(s, shown)
 	for id, list := range latest {
-		if len(p.raws[id]) < len(list) { // more of it was there when it was found
+		if len(p.raws[id]) < len(list) { // more of its records were there when it was found
 			p.raws[id] = list
 		}
 	}

@@ -52,7 +52,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 	from, to := p.Config.From, p.Config.To
 	switch c := p.Config; {
 	case len(foreign) == 0:
-		records = p.Config.Files // also those that match later on
+		records = p.Config.Files // also files that match later
 	case len(paths) > 1 || c.NATS != nil || c.Kafka != nil:
 		return nil, fmt.Errorf("%s is a whole history: replay it alone, without other inputs", foreign[0])
 	}

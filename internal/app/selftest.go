@@ -14,9 +14,10 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 )
 
-// selfTest plants two records again and again, and waits for the finding. One read what the other,
-// aborted, wrote. They take the way of all input: they are decoded, checked and committed. The finding
-// comes out of the outbox, as for any sink. The self-test is an input and a sink of its own.
+// selfTest plants two records again and again, and waits for the finding. One transaction aborted, and
+// the other one read its value. They take the way of all input: they are decoded, checked and
+// committed. The finding comes out of the outbox, as for any sink. The self-test is an input and a sink
+// of its own.
 type selfTest struct {
 	every time.Duration
 	now   func() time.Time

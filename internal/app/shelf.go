@@ -45,7 +45,7 @@ type shelf struct {
 	mu      sync.RWMutex
 	catalog *catalog.Catalog
 	filling bool
-	from    uint64 // while it is filled: findings of this order and newer ones are in it
+	from    uint64 // while it is filled: it has the findings from this order on
 
 	pending struct {
 		sync.Mutex

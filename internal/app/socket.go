@@ -74,7 +74,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // listenUnix makes the socket inside a folder that is closed to others and moves it into its place. So
 // no other user can open it at any time. It replaces a socket that a killed process left: the store's
-// lock says that nobody else is at it.
+// lock shows that no other process uses it.
 func listenUnix(dir string) (net.Listener, error) {
 	private, err := os.MkdirTemp(dir, ".socket-")
 	if err != nil {

@@ -98,7 +98,7 @@ func askService(ctx context.Context, dir string, kind Kind, fn func([]byte) erro
 	return eachLine(response.Body, fn)
 }
 
-// eachLine gives the lines of r without their ends; the last one has one too.
+// eachLine calls fn with each line of r, without the line end. A last line without an end is an error.
 func eachLine(r io.Reader, fn func([]byte) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {

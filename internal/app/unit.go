@@ -41,14 +41,14 @@ type unit struct {
 	dir   string
 	log   *slog.Logger
 	first group.Event     // its Gained
-	told  map[string]bool // sources in other units too, by name: that was said. Of followSources
+	told  map[string]bool // names of sources that are in other units too, as was logged. Of followSources
 
 	mu        sync.Mutex
 	app       *App         // nil: it does not run
 	pages     http.Handler // of app
 	keeper    *keep.Keeper
-	filling   atomic.Bool     // what is committed is in the state already
-	begin     json.RawMessage // where the unit began without its state; nil: it has it
+	filling   atomic.Bool     // the state already has all commits
+	begin     json.RawMessage // where the unit began without its state; nil: it has its state
 	rewritten chan struct{}   // holds a token when a state without anything in it is written
 	stopping  chan struct{}
 	stop      sync.Once
@@ -339,7 +339,7 @@ var errNotOwner = errors.New("the unit may be another member's by now")
 type gated struct {
 	alert.Sink
 	u   *unit
-	one *sync.Mutex // held while the sink writes where other units write too; nil: it does not
+	one *sync.Mutex // held while the sink writes to a place where other units write too; nil: it has a place of its own
 }
 
 // BatchMax implements [alert.Batcher].

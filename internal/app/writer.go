@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// writerFile, beside the store's own files, names the program that opened it last. It goes where the
-// store goes. A program that cannot read the store's layout can read this: its form never changes.
+// writerFile, beside the store's own files, names the program that opened it last. It is copied and
+// moved with the store. A program that cannot read the store's layout can read this: its form never
+// changes.
 const writerFile = "WRITTEN_BY"
 
 type writer struct {
@@ -44,7 +45,7 @@ func readWriter(dir string) (w writer, ok bool) {
 	return w, err == nil && json.Unmarshal(text, &w) == nil && w.Version != ""
 }
 
-// writtenBy says which program wrote the store, for one that cannot read it.
+// writtenBy says which program wrote the store. It is for a program that cannot read the store.
 func writtenBy(dir string) string {
 	b := BuildInfo()
 	w, ok := readWriter(dir)
@@ -57,7 +58,7 @@ func writtenBy(dir string) string {
 	return fmt.Sprintf("monitor %.80s (revision %.80s) wrote %s: a later or another build than this one (%s, revision %s).", w.Version, w.Revision, dir, b[0], b[1])
 }
 
-// other says whether it is another program than this one.
+// other says whether another program than this one wrote the store.
 func (w *writer) other() bool {
 	b := BuildInfo()
 	return w.Version != b[0] || w.Revision != b[1]

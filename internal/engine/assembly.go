@@ -48,7 +48,7 @@ func (e *Engine) trimAssembly(h *head, put func(store.Entry)) error {
 	}
 	entries, bytes := 0, 0
 	err := e.store.Scan(spaceAssembly, deltaKey(h.AssemblyGone, 0), deltaKey(h.Assembly, 0), func(key, value []byte) error {
-		h.AssemblyGone = order64(key) // there may be more of it
+		h.AssemblyGone = order64(key) // the entry may have more pieces
 		if entries == assemblyMost || bytes > assemblyMostBytes {
 			return errStop
 		}

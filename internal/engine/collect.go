@@ -33,7 +33,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	var last time.Time           // when a step was handed on
-	var spare []*work            // that came back while others were waited for
+	var spare []*work            // that came back while this goroutine waited for others
 	settle := func(most int64) { // steps before take no more than that, or are none
 		for e.inFlight.Load() > most {
 			spare = append(spare, <-free)
@@ -41,7 +41,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 	}
 	flush := func() {
 		timer.Stop()
-		w.step.tick = e.opt.Now() // not before any of it was received
+		w.step.tick = e.opt.Now() // no earlier than the receipt of its messages
 		if e.busy == 0 || !w.bare() {
 			e.busy = w.step.tick
 		}
@@ -106,7 +106,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 				flush() // the machines know all partitions before the first record
 			}
 			if len(c.Gaps) > 0 && !w.empty() {
-				flush() // what was lost acts on what came behind it only
+				flush() // a gap acts only on the messages behind it
 			}
 			if large := 4 * c.Bytes(); large > e.opt.StepsBytes/4 && e.opt.StepsBytes > 0 {
 				if !w.empty() {

@@ -50,8 +50,8 @@ func (e *Engine) commit(w *work) error {
 	return nil
 }
 
-// commitStep writes first what only the head makes count, in as many transactions as
-// it takes, and the last of them with what tells what counts.
+// commitStep writes first the state that counts only once the head names it, in as many transactions as
+// needed. The last transaction also holds the head.
 func (e *Engine) commitStep(w *work) error {
 	h := e.head
 	h.Step++
@@ -138,7 +138,7 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 	for i, text := range x.findings {
 		id := []byte(x.ids[i])
 		order := orders[x.ids[i]]
-		before := sizes[x.ids[i]] // of what it takes the place of
+		before := sizes[x.ids[i]] // of the stored finding that it replaces
 		if order == nil {
 			old, err := e.store.Get(spaceFinding, id)
 			if err != nil {
@@ -146,7 +146,7 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 			}
 			if before = int64(len(old)); before >= 8 {
 				order = old[:8:8]
-				h.Bare = min(h.Bare, order64(order)-1) // this revision has its records again
+				h.Bare = min(h.Bare, order64(order)-1) // this revision stores its records again
 				// Beyond the head it is of a step that was cut off behind a spill.
 				h.Order = max(h.Order, order64(order))
 			}

@@ -176,7 +176,7 @@ type Engine struct {
 	decoder    event.Decoder
 	tape       tape.Tape // the step goroutine reads it
 	partitions map[string]*partition
-	awaited    []string // partitions of earlier lives that were not heard of in this one
+	awaited    []string // partitions of earlier lives that this life has not read yet
 	opened     int64    // tick from which they are waited for
 	missed     []Waiting
 	looked     int64 // tick at which missed was made
@@ -201,7 +201,7 @@ type Engine struct {
 type snaps struct {
 	sync.WaitGroup
 	being atomic.Bool
-	fresh atomic.Uint32 // how far one is that was asked for
+	fresh atomic.Uint32 // the progress of the snapshot that Fresh asked for
 }
 
 // How far a snapshot is that Fresh has asked for.
@@ -265,8 +265,8 @@ type work struct {
 	cursors   map[string]ingest.Cursor
 	ended     []string  // partitions whose cursors go
 	announced bool      // a partition was named for the first time, without a record
-	urgent    bool      // more than a cursor is in it
-	confirmed []string  // partitions that were at their ends again
+	urgent    bool      // it holds more than a cursor
+	confirmed []string  // partitions whose end was reached again
 	first     time.Time // when it became so
 	waiting   []Waiting
 	dead      []DeadLetter

@@ -15,10 +15,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// A machine that panics is a fault of the program. Machines are deterministic, and input that is
-// not committed is read again. So a record that panics would end the service at each start. Instead
-// the machine goes back to where it was before the step, the record is taken out, and the step is
-// done again (quarantine.go). The delta holds the step without the record, so a replay does not fail.
+// A machine that panics is a fault of the program. Machines are deterministic, and input that is not
+// committed is read again. So a record that panics would end the service at each start. Instead the
+// machine goes back to its state before the step. The record is taken out, and the step is done again
+// (quarantine.go). The delta holds the step without the record, so a replay does not fail.
 
 // ErrStopped: no source is left, since all were stopped for faults of the program.
 var ErrStopped = errors.New("every source is stopped, because of bugs in this program")
@@ -100,7 +100,7 @@ type suspension struct {
 	Quarantined int64 `json:"quarantined,omitempty"`
 }
 
-// fail notes a fault, and says whether it was one too many.
+// fail notes a fault, and says whether that was one fault too many.
 func (s *suspension) fail(tick int64) bool {
 	s.Faults = append(s.Faults, tick)
 	s.Faults = s.Faults[max(0, len(s.Faults)-mostFaults):]
@@ -147,7 +147,7 @@ func (x *source) suffer(st *step) (takesPart bool) {
 	return x.Stopped == ""
 }
 
-// appendFaults writes nothing where there are none. Marks are before them.
+// appendFaults writes nothing if there are no faults. Marks are before them.
 func appendFaults(dst []byte, all []faultEntry) []byte {
 	if len(all) == 0 {
 		return dst

@@ -36,7 +36,7 @@ type FaultFile struct {
 
 const (
 	faultFormat = "isowatch fault 1"
-	// mostFaultFiles are those that a folder gets: each may be as large as the state.
+	// mostFaultFiles bounds the files of a folder, since each may be as large as the state.
 	mostFaultFiles = 20
 )
 

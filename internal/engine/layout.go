@@ -19,7 +19,7 @@ const (
 	spacePane     store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
 	spaceSpill    store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
 	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
-	spaceMark     store.Space = 'g' // group of findings -> what people said of it, JSON; retention keeps it
+	spaceMark     store.Space = 'g' // group of findings -> how people marked it, JSON; retention keeps it
 	spaceIncident store.Space = 'e' // time, number (8+2 bytes) -> what happened to the monitor, JSON
 	spaceRaw      store.Space = 'r' // id of a finding -> its records as they came in, JSON
 	deltaPart                 = 512 << 10

@@ -23,8 +23,8 @@ func (e *Engine) shareMemory() {
 	}
 }
 
-// memoryLevel bounds the size of each machine, so that all together fit. Machines below it leave the rest to the
-// others.
+// memoryLevel bounds the size of each machine, so that all of them fit. A machine below the bound
+// leaves its rest to the others.
 func (e *Engine) memoryLevel() int64 {
 	var sizes []int64
 	for _, x := range e.sources.list {

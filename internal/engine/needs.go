@@ -90,8 +90,8 @@ func (e *Engine) puts(dst []sourcePut) []sourcePut {
 	return dst
 }
 
-// answer reads what the machines need for the step. Some sources may fail
-// at that: faults has their faults.
+// answer reads what the machines need for the step. The reads of some sources may fail: faults has one
+// entry a source.
 func (e *Engine) answer(st *step) (faults []error, err error) {
 	faults = make([]error, len(e.sources.list))
 	st.answers = st.answers[:0]
@@ -188,7 +188,7 @@ func (e *Engine) onItsWay(name putName) (value []byte, ok bool) {
 	return nil, false
 }
 
-// appendAnswers writes the answers of each source that got some.
+// appendAnswers writes the answers of each source that has any.
 func appendAnswers(dst []byte, all []window.Answers) []byte {
 	for i := range all {
 		if len(all[i].List) == 0 {

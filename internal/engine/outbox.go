@@ -16,9 +16,8 @@ const (
 	trimMost           = 1000
 )
 
-// trim removes entries that all sinks were given, oldest first, and beyond the
-// limits those that were not, which are counted. Without a sink, nothing was
-// given to all of them.
+// trim removes the entries that all sinks have taken, oldest first. Beyond the limits it also removes
+// entries that some sink has not taken, and counts them. Without a sink, no entry counts as taken.
 func (e *Engine) trim(h *head, put func(store.Entry)) error {
 	if h.Outbox == h.Trimmed {
 		return nil
@@ -117,7 +116,7 @@ func Told(entries []store.Entry) (through uint64, known, cursors bool) {
 	return through, known, cursors
 }
 
-// Finding reads an entry that holds a finding, as JSON. ok is false for any other one.
+// Finding reads an entry that holds a finding, as JSON. ok is false for any other entry.
 func Finding(e *store.Entry) (id string, text []byte, ok bool) {
 	if e.Space != spaceFinding || !e.Delete && len(e.Value) < 8 {
 		return "", nil, false

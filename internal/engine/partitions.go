@@ -19,8 +19,8 @@ type partition struct {
 	awaited bool   // not heard of in this life
 	problem string // why it cannot be read; "": it can
 	left    bool   // nobody reads it any more
-	// atEnd is the tick at which a step was last told that it is read to its end; 0: there was
-	// something after that.
+	// atEnd is the tick of the latest step that was told that the partition is read to its end; 0:
+	// messages came after that.
 	atEnd int64
 }
 

@@ -12,11 +12,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// How a fault is dealt with, for the source that has it and no other: machines share nothing.
+// How a fault is dealt with. It concerns one source only, since machines share nothing.
 //
 //  1. All steps before are committed. The machine is made again, from the snapshot and the deltas.
-//  2. The records of the step are given to it one by one. The one that panics is the culprit. If
-//     none does, the shortest row of them that panics together is looked for.
+//  2. The records of the step are given to it one by one. The one that panics is the culprit. If none does, the shortest run of records that panics together is looked for.
 //  3. The culprit leaves the step: a dead letter, a gap, and a file that reproduces the fault.
 //  4. The machine is made once more, and does the step.
 //
@@ -66,7 +65,7 @@ func (r *restored) do(st *step) error {
 	return r.run(own)
 }
 
-// own is the step of all sources as this one sees it. Its configuration has taken effect.
+// own is the part of a step that concerns this source. The step's configuration has taken effect.
 func (r *restored) own(st *step) (*step, error) {
 	own := *st
 	own.configs = nil
@@ -86,7 +85,8 @@ func (r *restored) own(st *step) (*step, error) {
 	return &own, nil
 }
 
-// again is the source as it was before the step, and the step as it sees it, with answers.
+// again makes the source as it was before the step. It also returns the source's part of the step, with
+// answers.
 func (e *Engine) again(w *work, index int) (*restored, *step, error) {
 	r, err := e.restore(index)
 	if err != nil {
@@ -159,7 +159,7 @@ func (e *Engine) suspect(w *work, index int) (culprit *event.Txn, comesAgain boo
 	r, own, err := e.again(w, index)
 	if err == nil {
 		x := r.list[0]
-		own.batch.Marks = nil // they are taken with their step
+		own.batch.Marks = nil // the marks are taken with their step
 		x.tell(&r.lost, own.tick)
 		if err = guarded(func() error { return x.begin(own, &own.answers[0]) }); err == nil {
 			for i := range x.txns {
@@ -264,7 +264,7 @@ func (e *Engine) passOver(w *work, name string) {
 	}
 }
 
-// passOverStopped does so for all that are stopped. The first step of a life takes them up again.
+// passOverStopped does the same for all stopped sources. The first step of a life takes them up again.
 func (e *Engine) passOverStopped(w *work) {
 	for _, x := range e.sources.list {
 		switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Reader reads what an engine stored, beside it or without one.
+// Reader reads the store of an engine, whether or not an engine runs on it.
 type Reader struct{ Store *store.Store }
 
 // Check says whether this program reads what is stored.
@@ -77,7 +77,7 @@ func (r Reader) Get(id string) (f finding.Finding, ok bool, err error) {
 	return f, true, nil
 }
 
-// Raw are the records of a finding as they came in, those that are kept.
+// Raw returns the records of a finding as they came in, as far as they are kept.
 func (r Reader) Raw(id string) (list []finding.Raw, err error) {
 	value, err := r.Store.Get(spaceRaw, []byte(id))
 	if err != nil || value == nil {
@@ -89,7 +89,7 @@ func (r Reader) Raw(id string) (list []finding.Raw, err error) {
 	return list, nil
 }
 
-// Stored is the finding with this id as it is stored, JSON, and its order.
+// Stored returns the stored finding with this id as JSON, and its order.
 func (r Reader) Stored(id string) (order uint64, text []byte, ok bool, err error) {
 	value, err := r.Store.Get(spaceFinding, []byte(id))
 	if err != nil || len(value) < 8 {

@@ -48,7 +48,7 @@ func (e *Engine) reconsider() {
 	}
 }
 
-// reconfigure finds the sources whose configuration is another one now.
+// reconfigure finds the sources whose configuration has changed.
 func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) error {
 	next := make([]*window.Config, len(e.sources.list))
 	for i, x := range e.sources.list {

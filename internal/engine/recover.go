@@ -68,8 +68,8 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 	return h, true, nil
 }
 
-// replay does the committed steps again, without their effects. They were done before they were
-// committed: if one fails now, this is another program, or another machine.
+// replay does the committed steps again, without their effects. Each step was done before it was
+// committed. So if one fails now, this is another program, or another computer.
 func (e *Engine) replay(ctx context.Context, first uint64) error {
 	return e.replayDeltas(first, func(st *step, delta []byte) error {
 		if ctx.Err() != nil {

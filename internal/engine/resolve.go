@@ -68,8 +68,8 @@ func (w *work) answer(err error) {
 	w.resolving = w.resolving[:0]
 }
 
-// resolve is the stored finding as x closes it, with its order; nil when it is
-// closed like that already.
+// resolve returns the stored finding as x closes it, with its order. It returns nil if the finding is
+// closed in that way already.
 func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error) {
 	id := x.Finding.ID
 	value, err := e.store.Get(spaceFinding, []byte(id))
@@ -116,8 +116,8 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 // openEnd ends the explanation of a horizon finding that nobody has decided.
 const openEnd = "\nReplaying the range decides."
 
-// leavesOpen says why the replay does not answer f as it stands, "" if it does. f grows until its pane
-// is over, and with it the range that decides it.
+// leavesOpen says why the replay does not answer f in its present form, "" if it does. f grows until
+// its pane is over, and so does the range that decides it.
 func (x *Resolution) leavesOpen(f *finding.Finding) string {
 	switch {
 	case x.Finding.State != finding.ResolvedOK && x.Finding.State != finding.ResolvedViolated:

@@ -11,7 +11,7 @@ import (
 )
 
 // Retention bounds the store. Each commit removes some records beyond either bound of their kind, the
-// oldest first. Findings that sinks were not given yet have a copy in the outbox.
+// oldest first. A finding that some sink has not taken yet has a copy in the outbox.
 type Retention struct {
 	Findings, DeadLetters Keep
 	Panes                 time.Duration // age, by the watermark of their source; 0: no bound

@@ -19,7 +19,7 @@ type snapshot struct {
 	meta  snapshotMeta
 	size  int64
 	parts []flat.Part
-	// from has the parts' bytes as they were then; nil: they are copied.
+	// from has the bytes of the parts as they were at that instant; nil: they are copied.
 	from io.ReadCloser
 }
 
@@ -52,7 +52,8 @@ func (e *Engine) stateBytes() int64 {
 	return n
 }
 
-// instantFrom is the state in bytes from which it is not copied. Tests take all of them that way.
+// instantFrom is the size in bytes from which a state is not copied. Tests set it so that no state is
+// copied.
 var instantFrom int64 = 16 << 20
 
 // takeSnapshot keeps the state of the machines; the step goroutine stands still for it: about
@@ -82,8 +83,8 @@ func (e *Engine) takeSnapshot() *snapshot {
 	return s
 }
 
-// Fresh asks for a snapshot with one of the next steps, and says later whether it is written: then few deltas are behind it. After
-// that the next call asks for another one.
+// Fresh asks for a snapshot with one of the next steps. It returns true once that is written, and few
+// deltas follow it. The next call asks for another one.
 func (e *Engine) Fresh() bool {
 	if e.snaps.fresh.CompareAndSwap(written, notAsked) {
 		return true

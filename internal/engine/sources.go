@@ -27,7 +27,7 @@ type source struct {
 	txns    []int32    // of the step in work
 	hold    sourceHold // in the step in work
 	effects window.Effects
-	told    bool // of what was lost before it was met
+	told    bool // it was told of the losses before its first record
 	suspension
 	resuming bool // stopped by a life before, and taken up again by the next step
 	hook     Hook
@@ -54,8 +54,8 @@ type sources struct {
 type lost struct {
 	Bad  int64        `json:"bad,omitempty"`  // records
 	Gaps []window.Gap `json:"gaps,omitempty"` // the first maxGaps
-	// Partitions are those that are read: what a source met later has in them may
-	// still come.
+	// Partitions are the partitions that are read. A source that is met later may still have records in
+	// them.
 	Partitions []string `json:"partitions,omitempty"`
 }
 

@@ -13,7 +13,7 @@ const (
 	stageCount
 )
 
-// stageNames are as the metric has them.
+// stageNames are the names in the metric.
 var stageNames = [stageCount]string{"gather", "step", "commit"}
 
 // stageBounds are the upper bounds of the buckets, ns.

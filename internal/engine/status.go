@@ -19,8 +19,8 @@ type Status struct {
 	Evicted uint64          `json:"evicted"` // given up there before their time, since the store was made
 	Reads   int64           `json:"reads"`   // of the store, for retained state, by this process
 	Sources []*SourceStatus `json:"sources"`
-	// DeadLetters are the records that could not be taken in since the store was made.
-	// They may have been any source's: each counts them too, those before its first record as well.
+	// DeadLetters are the records that could not be taken in since the store was made. They may belong
+	// to any source. So each source counts all of them, even those from before its first record.
 	DeadLetters int64          `json:"dead_letters"`
 	Cursors     []CursorStatus `json:"cursors"`
 	Outbox      OutboxStatus   `json:"outbox"`
@@ -85,7 +85,8 @@ type SourceStatus struct {
 	Repeating []window.Repeats `json:"repeating,omitempty"`
 	// TotalsOff says why totals of counters are not compared.
 	TotalsOff *window.TotalsOff `json:"totals_off,omitempty"`
-	// Reads are those that were taken in, and what is decided of them at the expected level.
+	// Reads counts the reads that were taken in, and how many of them are decided at the expected
+	// level.
 	Reads    window.Decided   `json:"reads"`
 	Findings map[string]Found `json:"findings"` // by anomaly, since the beginning
 	// Weaker counts the transactions that asked for less than was expected.

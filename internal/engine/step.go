@@ -162,8 +162,8 @@ func (e *Engine) assemble(w *work) {
 	}
 }
 
-// hold notes what the transactions in assembly hold back: those that ended in this
-// step as well, until it is done.
+// hold notes what the transactions in assembly hold back. Those that ended in this step count until the
+// step is done.
 func (e *Engine) hold(st *step) {
 	for _, x := range e.sources.list {
 		during, after := e.assembler.Oldest([]byte(x.name))

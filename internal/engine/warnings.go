@@ -14,8 +14,8 @@ import (
 // in another format is nothing but dead letters.
 const warnEvery = int64(10 * time.Second)
 
-// warnings tell of dead letters where they stand and why, and not what they hold: that
-// may be a secret.
+// warnings tell the position of a dead letter and its fault. They do not tell its content, which may be
+// a secret.
 type warnings struct {
 	said   int64 // tick of the last line; 0: none yet
 	untold int   // dead letters since that line

@@ -2,10 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// Somebody read a value, and all its recorded writers aborted: an aborted read. Where there were
-// data before watching (start=existing), the value may have been there already. Where somebody
-// writes without records, it may be of such a one. Then the read is of a value without a writer.
-// That is so in three cases, and with unmonitored writers only in the first one:
+// Somebody read a value, and all its recorded writers aborted: an aborted read. Where there were data
+// before watching (start=existing), the value may have been there already. Where transactions without
+// records write, one of them may have written the value. Then the read is of a value without a writer.
+// There are three such cases. With unmonitored writers only the first one counts:
 //
 //   - Somebody had read the value when each of these writers began. Cause precedes effect.
 //   - Plain values name their writers, no writer had found another value there, and the key
@@ -13,8 +13,8 @@ import "github.com/isowatch/isowatch/event"
 //   - Plain values name their writers, and a writer may try again what one without a record
 //     did before the first record: triedBefore.
 
-// wasThere says whether the reader of d need not have read from the writers of its version, who
-// all aborted. tried says that one of them may have tried again. by is the latest that it may have
+// wasThere says whether the reader of d need not have read from the writers of its version, who all
+// aborted. tried says that one of them may have tried again. by is the latest writer that it may have
 // read from. Where the finding is not certain anyway, only cause and effect count. O(readers, writers).
 func (s *absences) wasThere(d due) (was, tried bool, by uint32) {
 	x := &s.versions[d.version]

@@ -6,10 +6,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A question about the absence of a record is decided when the watermark has passed the end of
-// the transaction that raised it. Until then the record may still come. A transaction that
-// nobody has heard of is waited for longer, by the patience. That ends earlier if all that
-// began by then are known to have come (sessions=closed).
+// A question about the absence of a record is decided when the watermark has passed the end of the
+// transaction that raised it. Until then the record may still come. A transaction that nobody has heard
+// of is waited for longer, by the patience. The wait ends earlier if all transactions that began by
+// then are known to have come (sessions=closed).
 
 type dueKind uint32
 
@@ -20,7 +20,7 @@ const (
 	ownFuture                      // txn read an element that it appended later
 	missingSeq                     // a member before txn in its session has not come
 	writerAgain                    // as unheardWriter, whether or not the version is accused
-	stillShownTwice                // as repeated, of an append that nobody had heard of
+	stillShownTwice                // as shownTwice, when no record of the append had come
 )
 
 // due is a question and when to answer it.
@@ -64,14 +64,14 @@ func (s *absences) askPatiently(d due, kind dueKind) {
 	s.absence.asked = s.patient.asked
 }
 
-// Undecided says whether there are questions that the watermark now has passed, or that can be
-// answered since all that began before gone has come.
+// Undecided says whether some question can be answered: the watermark now has passed it, or all
+// transactions that began before gone have come.
 func (s *absences) Undecided(now, gone int64) bool {
 	return s.absence.before(now) || s.patient.before(s.patientLimit(now, gone))
 }
 
-// patientLimit is the time before which those ended whose unheard writers would have come. gone
-// is math.MinInt64 where it is not known.
+// patientLimit is a time. If a reader ended before it, the reader's unheard writer would have come by
+// now. gone is math.MinInt64 where it is not known.
 func (s *absences) patientLimit(now, gone int64) int64 {
 	limit := now
 	if now >= math.MinInt64+s.patience() {
@@ -126,9 +126,9 @@ func (s *registers) decide(d due) {
 		if x.possible == 1 {
 			s.accuse(d, DuplicateElements, s.certain() && !s.attemptBefore(d))
 		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
-			s.askPatiently(d, stillShownTwice) // for its append to come at all
+			s.askPatiently(d, stillShownTwice) // for the append's record to come at all
 		} else if x.possible == 0 {
-			s.keepLate(d.version) // should it come all the same, what it means is flagged
+			s.keepLate(d.version) // if the append comes all the same, a horizon finding tells it
 		}
 	case ownFuture:
 		if x.possible == 1 && x.flags&wasThere == 0 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
@@ -170,8 +170,8 @@ func (s *absences) LiveUntimed(patience int64) { s.untimed = patience }
 // Untimed is the patience that LiveUntimed gave; 0: records have times.
 func (s *absences) Untimed() int64 { return s.untimed }
 
-// AskWhoReadsAnything takes the function that says whether a transaction may read what was never
-// committed, as one may that asked for no more.
+// AskWhoReadsAnything takes the function that says whether a transaction may read uncommitted values.
+// It may if it asked for no more.
 func (s *absences) AskWhoReadsAnything(may func(n uint32) bool) { s.readsAnything = may }
 
 // patience is how long a writer may stay unheard of.
@@ -195,14 +195,14 @@ func (s *absences) decideWriter(d due) {
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
 	if retired && x.flags&ambiguous != 0 && s.keys[x.key].kind != event.List && s.twice.has(s.valueKey(d.version)) {
-		return // several wrote it, who have left memory: this read is counted
+		return // several transactions wrote it and have left memory: this read is counted
 	}
 	was, tried, explained, by := false, false, false, uint32(0)
 	if x.writes != 0 && !retired {
 		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
-		if s.readsAnything != nil && s.readsAnything(d.txn) { // others may have read it too, who may not
+		if s.readsAnything != nil && s.readsAnything(d.txn) { // other transactions may have read the value too, and those may not read it
 			if a.A, a.OpA = s.showsToo(d.version); a.A == 0 {
 				return
 			}
@@ -253,7 +253,7 @@ func (s *absences) decideWriter(d due) {
 			s.countRoots(x.key)
 			return
 		}
-		// The key had another value, or none, and nobody recorded changed it.
+		// The key had another value, or none, and no recorded transaction changed it.
 		k.flags |= hasBaseline
 		s.countRoots(x.key)
 		a.Certain = false
@@ -291,8 +291,9 @@ func (s *absences) showsToo(v uint32) (n, op uint32) {
 	return 0, 0
 }
 
-// mayBeAgain is about the element of a list that d asks about. Its writer has left memory. mayBeAgain says whether
-// another one may have appended it. Several did, or the contract leaves one without a record.
+// mayBeAgain is about the element of a list that d asks about. The writer of the element has left
+// memory. mayBeAgain says whether another transaction may have appended the element. Several did, or
+// the contract leaves one without a record.
 func (s *absences) mayBeAgain(d due) bool {
 	return !s.certain() || s.twice.has(s.valueKey(d.version)) || s.opt.Existing && s.mayBeBaseline(d)
 }
@@ -300,8 +301,8 @@ func (s *absences) mayBeAgain(d due) bool {
 // emptyArray is the value of a register that an empty list looks like.
 var emptyArray = event.HashText([]byte("[]"))
 
-// unwritten counts that v has no writer any more, since a record was replaced, and that
-// only transactions which are gone have read it.
+// unwritten counts v if it has no writer any more, since a record was replaced, and all its readers are
+// gone.
 func (s *registers) unwritten(v uint32) {
 	x := &s.versions[v]
 	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|nothing|baseline|unattributed) != 0 {
@@ -351,8 +352,8 @@ func (s *absences) supplied(v uint32) {
 	}
 }
 
-// askAll asks again for the writer of v, for every reader of it. A finding that v has no writer
-// may be gone with another one.
+// askAll asks again for the writer of v, for every reader of it. A finding that v has no writer may
+// have gone together with another finding.
 func (s *absences) askAll(v uint32) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		n := s.readers[r].txn

@@ -243,9 +243,9 @@ func (s *ledger) restsOn(e Edge) (all []uint32) {
 	return all
 }
 
-// EachUnread calls fn with the transactions whose appends to one list no read has shown,
-// without repetition. It does so for the lists where there are several, in the order of the
-// hashes of their keys. The slice is reused.
+// EachUnread calls fn with the transactions whose appends to one list no read has shown, without
+// repetition. If there are several lists, it takes them in the order of the hashes of their keys. The
+// slice is reused.
 func (s *ledger) EachUnread(fn func(writers []uint32)) {
 	var ks []uint32
 	for k := range s.keys {

@@ -20,7 +20,7 @@ type touch struct {
 	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
 	lastOwn   uint32
 	flags     touchFlags
-	shownBy   uint32 // the operation that showed it among others, from 1: see scan.go
+	shownBy   uint32 // from 1: the operation that showed this key among others, see scan.go
 }
 
 // own is a write or append of the transaction in work.
@@ -39,9 +39,9 @@ const (
 	misread
 	removed   // the latest own write is a tombstone
 	plain     // read by firstRead
-	nameless  // the latest own write does not say which version it made, and versions are told by that
-	ownMissed // it was reported that it did not read what it had written
-	untold    // its first read did not say which version it saw, and versions are told by that
+	nameless  // the latest own write named no version, though versions of the key have names
+	ownMissed // a misread of an own write was reported already
+	untold    // its first read named no version, though versions of the key have names
 )
 
 // Add takes one finished transaction and appends what follows from it to out.
@@ -242,7 +242,7 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	return Contradicting
 }
 
-// committedAsCounted says whether t commits with all that the first record of it had, which has left
+// committedAsCounted says whether t commits with the same content as its first record, which has left
 // memory.
 func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) bool {
 	first := *t
@@ -251,8 +251,9 @@ func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) 
 	return same && t.Status == event.Committed
 }
 
-// tooLate takes back what rested on who wrote the values of a record that cannot
-// replace an unknown one any more: that one did, or nobody.
+// tooLate is for a record that cannot replace the first, unknown one any more. It takes back
+// conclusions from who wrote the record's values. The first record's transaction wrote them, or nobody
+// did.
 func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {
@@ -268,7 +269,7 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 		v := versionHash(0, s.written(b, t, k, o)) ^ h.Lo
 		s.out.Ambiguous = append(s.out.Ambiguous, v)
 		if t.Status == event.Committed {
-			s.values.add(v) // who reads it has read from somebody
+			s.values.add(v) // a transaction that reads the value has read from somebody
 		} else {
 			s.aborts.add(v)
 		}
@@ -317,7 +318,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			s.deletedRow(k, 0)
 		}
 		if s.keys[k].flags&repeats != 0 {
-			continue // its values name no version; that it may have deleted the key, it says all the same
+			continue // its values name no version, but a delete among them counts
 		}
 		h := s.written(b, t, k, o)
 		if version, _ := versionOf(b, o); len(version) > 0 && o.Kind != event.Append && !ofElement(o) {

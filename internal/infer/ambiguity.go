@@ -24,8 +24,8 @@ func (s *registers) awaitAgain(v uint32) {
 	}
 }
 
-// possibleWriter says that the transaction n, which did not abort, wrote v: a
-// second one, or one that has left memory, makes v ambiguous.
+// possibleWriter takes in that the transaction n, which did not abort, wrote v. If another writer is
+// known, or has left memory, v becomes ambiguous.
 func (s *registers) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
@@ -58,7 +58,7 @@ func (s *registers) possibleWriter(v, n uint32) {
 		}
 		s.makeAmbiguous(v)
 		if s.opt.Existing && x.possible == 1 && !s.searchable(v) && s.Counters.Ambiguous+s.Counters.Repeated == before {
-			s.Counters.Ambiguous++ // it may have been read as what was there before watching
+			s.Counters.Ambiguous++ // a reader may have taken it for the value from before watching
 		}
 		return
 	}
@@ -129,8 +129,8 @@ func (s *registers) makeAmbiguous(v uint32) {
 	s.uproot(v)
 }
 
-// kill takes back the edges with this version and one of these labels at the writer, also edges
-// of the step in work. It takes back all other conclusions from the version too.
+// kill takes back the edges with this version and one of these labels at the writer, also edges of the
+// step in work. It also takes back the anomalies that rest on the version.
 func (s *orders) kill(v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels}
 	s.out.Kills = append(s.out.Kills, k)
@@ -194,9 +194,9 @@ func (s *registers) unsettle(v, n uint32) {
 	}
 }
 
-// disambiguate concludes again about v after one of its possible writers turned out not to have
-// written it. A writer that has left memory may have been another one: then it stays ambiguous. So it does where
-// the values of the pattern repeat: later writers are not known.
+// disambiguate concludes again about v after one of its possible writers turned out not to have written
+// it. If a writer that has left memory may have written v too, v stays ambiguous. It also stays so
+// where the values of the pattern repeat, since later writers are not known.
 func (s *registers) disambiguate(v uint32) {
 	x := &s.versions[v]
 	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.keys[x.key].flags&repeats != 0 || s.values.has(s.valueKey(v)) {
@@ -207,7 +207,7 @@ func (s *registers) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) || s.writes[id].unread || s.triedBefore(v, n) || s.appendedBefore(v, n) { // before it wrote it, or it may have been there
+			if s.glimpsedBy(v, n) || s.writes[id].unread || s.triedBefore(v, n) || s.appendedBefore(v, n) { // n read the value before it wrote it, or the value may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}

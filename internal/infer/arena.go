@@ -11,9 +11,9 @@ const (
 	firstBytes = 1 << 13
 )
 
-// arena keeps the compact records of transactions and the names of keys in
-// chunks without pointers in them. A chunk is reused when all in it was freed; what
-// is left in one that is mostly free can be moved, see [State.Compact].
+// arena keeps the compact records of transactions and the names of keys in chunks without pointers in
+// them. A chunk is reused when all of it is free. The rest of a chunk that is mostly free can be moved,
+// see [State.Compact].
 type arena struct {
 	chunks [][]byte
 	live   []int32 // records in the chunk

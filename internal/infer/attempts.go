@@ -17,9 +17,9 @@ func (s *absences) attemptOpen(v, r uint32) bool {
 	return s.opt.Existing && s.mayBeBaseline(due{txn: r, version: v})
 }
 
-// appendedBefore says whether n appends the element v again. It is known to try again, or somebody had
-// read v when it began, and the contract explains that. A read of a later element shows v too. O(readers
-// behind v).
+// appendedBefore says whether n appends the element v again. n is known to be a second attempt. Or
+// somebody had read v before n began, and the contract allows for that. A read of a later element shows
+// v too. O(readers behind v).
 func (s *absences) appendedBefore(v, n uint32) bool {
 	x := &s.versions[v]
 	if k := &s.keys[x.key]; s.txns[n].flags&again != 0 && k.flags&repeats == 0 && !k.tellsVersions() {
@@ -44,8 +44,9 @@ func (s *absences) appendedBefore(v, n uint32) bool {
 	return false
 }
 
-// triesAgain takes in that n tries again what one without a record did: what it wrote names no
-// writer. If its outcome is unknown, it counts on as long as others show that it took effect. O(writes of n).
+// triesAgain takes in that n is a second attempt, and that the first attempt has no record. Then no
+// value that n wrote names its writer. If the outcome of n is unknown, n counts on while other
+// transactions show that it took effect. O(writes of n).
 func (s *registers) triesAgain(n uint32) {
 	if s.txns[n].flags&again != 0 {
 		return
@@ -69,8 +70,9 @@ func (g *signs) begin(s *absences, n uint32) {
 	}
 }
 
-// readTooEarly makes elements ambiguous that n's read shows, which ended at the element a: those whose
-// one writer began when n had ended. O(elements of the list in memory); O(1) if nobody known began then.
+// readTooEarly is about n's read of a list up to the element a. It makes the elements ambiguous whose
+// one writer began after n had ended. O(elements of the list in memory). O(1) if no known transaction
+// has begun after n's end.
 func (g *signs) readTooEarly(s *registers, a, n uint32) {
 	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {
 		return
@@ -90,7 +92,7 @@ func (g *signs) readTooEarly(s *registers, a, n uint32) {
 }
 
 // attemptBefore is about an element that d's reader shows twice, and that has one append. It says
-// whether another one, whose element was there before watching, may be from a first attempt.
+// whether a first attempt may have appended the element before watching began.
 func (s *absences) attemptBefore(d due) bool {
 	if !s.opt.Existing {
 		return false
@@ -103,8 +105,8 @@ func (s *absences) attemptBefore(d due) bool {
 	return s.mayBeBaseline(d)
 }
 
-// shownAgain takes in that a read shows the element v again. If one append of it is known, and the
-// contract leaves another one, that tries again.
+// shownAgain takes in that a read shows the element v again. If one append of v is known, and the
+// contract allows for an append without a record, the known one is a second attempt.
 func (s *registers) shownAgain(v uint32) {
 	x := &s.versions[v]
 	x.flags |= twofold

@@ -2,9 +2,9 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// A replay says that transactions are in no cycle only where it knows the writers of what they
-// read. Without the one writer of a version there is no edge into its readers, and perhaps none
-// out of them.
+// A replay says that transactions are in no cycle only if it knows the writers of the values that they
+// read. Without the one writer of a version there is no edge into its readers, and perhaps none out of
+// them.
 
 // Unattributed is a key where n read a value without exactly one known writer, or a key without
 // inference. ok is false when there is none. O(reads of n, elements of lists included).
@@ -32,14 +32,14 @@ func (s *causes) Unattributed(n uint32) (key string, ok bool) {
 // HasRetired says whether n has left the window, and what it read may be forgotten.
 func (s *causes) HasRetired(n uint32) bool { return s.txns[n].flags&retired != 0 }
 
-// attributed says whether it is known who left the version v, or that nobody did.
+// attributed says whether the writer of v is known, or it is known that v has none.
 func (s *causes) attributed(v uint32) bool {
 	x := &s.versions[v]
 	return s.keys[x.key].flags&unsupported == 0 && x.flags&ambiguous == 0 && (x.writer != 0 || x.flags&initialVersion != 0)
 }
 
-// attributedBefore is attributed of the elements before v in its list, which those who
-// read up to v have read as well.
+// attributedBefore is attributed for the elements before v in its list. A read up to v has read them as
+// well.
 func (s *causes) attributedBefore(v uint32) bool {
 	if s.keys[s.versions[v].key].base > 0 {
 		return false // frozen elements have left memory

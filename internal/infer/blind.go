@@ -42,7 +42,7 @@ func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
 }
 
 // EachVersions calls fn with the versions of every register whose order is not known, a chain a
-// version. It is for levels where two writers may both replace the version that they read, as
+// version. It is for levels where two writers may both replace the version that they both read, as
 // under prefix consistency. Otherwise as EachUnordered.
 func (s *State) EachVersions(fn func(key uint32, chains []Chain)) {
 	var c chains
@@ -74,7 +74,7 @@ func (s *State) keysWhere(want func(*key) bool) []uint32 {
 	return ks
 }
 
-// versionsOf finds the versions of k that were installed over known ones. path says that each
+// versionsOf finds the versions of k that were installed over known ones. path says that each version
 // has at most one successor, and ok that each has one writer.
 func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 	x := &s.keys[k]
@@ -232,8 +232,7 @@ func (s *State) blindKey(k uint32) bool {
 	return x.flags&unordered != 0 && x.flags&unsupported == 0 && x.kind == event.Register
 }
 
-// EachReaderOf calls fn with those who read the version v of k with this ValueKey, as
-// far as they are in memory.
+// EachReaderOf calls fn with the transactions in memory that read the version of k with this ValueKey.
 func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 	lo := (value ^ s.keys[k].hash.Lo) * versionHashInverse
 	x := &s.byVersion
@@ -251,11 +250,11 @@ func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 	}
 }
 
-// KeyHash tells keys apart whose numbers are used one after the other.
+// KeyHash tells two keys apart that had the same number, one after the other.
 func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 
-// Piece is a chain whose beginning may have retired: then no other version of the key that has
-// not retired comes before it.
+// Piece is a chain whose beginning may have retired. Then it comes before all other versions of the key
+// that have not retired.
 type Piece struct {
 	Chain
 	Key       uint32

@@ -2,11 +2,11 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// bloomFilter remembers which records may be on disk. It is a Bloom filter in blocks of one
-// cache line, and an entry has a bit in each of its 8 words. It keeps every entry, and misses
-// none. An entry that it wrongly takes for present costs a needless read. At 12 bits an entry
-// that is about one in 200. It grows by sets, each four times as large as the one before, up to
-// a limit. Beyond it the last one gets ever fuller.
+// bloomFilter remembers which records may be on disk. It is a Bloom filter in blocks of one cache line,
+// and an entry has a bit in each of its 8 words. It keeps every entry, and misses none. An entry that
+// it wrongly takes for present costs a needless read. At 12 bits an entry that is about one in 200. It
+// grows by sets, each four times as large as the last one, up to a limit. Beyond it the last one gets
+// ever fuller.
 type bloomFilter struct {
 	sets  [][]uint64
 	used  int // entries

@@ -8,13 +8,13 @@ import "github.com/isowatch/isowatch/internal/pattern"
 // a version names no writer. It is a sign that values of its pattern repeat (docs/proofs.md,
 // section 2, *Do values name their writers?*).
 
-// causal says whether what a transaction read cannot have been written by one that began when
-// it had ended: where the contract leaves another explanation.
+// causal says whether time shows from whom a transaction did not read. It does where the contract
+// leaves another explanation than a writer that began after the reader had ended.
 func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
-// addedUnseen says whether v is an element of a set, and somebody may have added it without a
-// record. Elements are added again, whatever names the writer of a value. So who adds one later is
-// not whom an earlier reader saw.
+// addedUnseen says whether v is an element of a set, and somebody may have added it without a record.
+// Elements are added again, whatever names the writer of a value. So a transaction that adds the
+// element later is not the one that an earlier reader saw.
 func (s *causes) addedUnseen(v uint32) bool {
 	o := &s.opt
 	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
@@ -46,13 +46,13 @@ func (s *causes) showsElement(v uint32) bool {
 	return elementHash(s.keys[k.set()].hash, s.versions[v].hash) == k.hash
 }
 
-// MayBeReadded says whether v is an element of a set that is there, and somebody may have added it again
-// without a record. Then who reads it has perhaps seen that it was removed in between.
+// MayBeReadded says whether v is an element of a set that is there, and somebody may have added it
+// again without a record. Then a reader of the element may have read after a remove.
 func (s *causes) MayBeReadded(v uint32) bool { return v != 0 && s.addedAgain(v) && s.showsElement(v) }
 
-// readBefore says whether reader, who read v, had ended when its writer began, so that the
-// writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
-// times and session order, never by the order of arrival.
+// readBefore says whether reader, who read v, had ended when the writer of v began. Then it did not
+// read from that writer, or may not have. It takes the sign. Cause precedes effect by event times and
+// session order, never by the order of arrival.
 func (s *causes) readBefore(v, writer, reader uint32) bool {
 	if writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
@@ -132,8 +132,8 @@ func (s *causes) readBeforeAll(v, writer uint32) bool {
 	return false
 }
 
-// replacedBefore says whether a reader of v began when another transaction was over that had
-// read and replaced v. The other one is n, which is about to replace it, or an earlier one.
+// replacedBefore says whether a reader of v began when another transaction was over that had read and
+// replaced v. This other transaction is n, which is about to replace v, or one that came earlier.
 // O(readers).
 func (s *causes) replacedBefore(v, n uint32) (back bool) {
 	if !s.mayComeBack(s.versions[v].key) {
@@ -147,8 +147,8 @@ func (s *causes) replacedBefore(v, n uint32) (back bool) {
 	return s.glimpsedBack(v, n) || back
 }
 
-// replacedTwice takes a sign. Two transactions read and replaced v, and one was over when the
-// other began. One of them is n, which is about to replace it, or an earlier one. O(readers).
+// replacedTwice takes a sign. Two transactions read and replaced v, and one was over when the other
+// began. One of them is n, which is about to replace v. The other one came earlier. O(readers).
 func (s *causes) replacedTwice(v, n uint32) {
 	if !s.mayComeBack(s.versions[v].key) || s.retried(v) {
 		return
@@ -226,7 +226,7 @@ func (s *causes) notThat(v, n uint32, replaced bool) bool {
 		return true
 	}
 	if s.addedAgain(v) && (x.flags&old != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
-		return true // one that has retired removed it
+		return true // a transaction that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		if w := &s.writes[id]; !w.blind && s.cameBack(v, w.txn, n, replaced) {

@@ -8,12 +8,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A client may record each column of a row under a key of its own, with the version of the row.
-// Such keys are items/1/price and items/1/stock, and PostgreSQL's xmin is such a version. Then a
-// write of one column gives the other ones a new version, though nobody wrote them. A read of a
-// column may show a version that no record wrote there and a record wrote at another column. The
-// value of that version was written earlier. So such a read names no version of its key. It does
-// not show that a writer is missing, or that the key changed.
+// A client may record each column of a row under a key of its own, with the version of the row. Such
+// keys are items/1/price and items/1/stock, and PostgreSQL's xmin is such a version. Then a write of
+// one column gives all columns of the row a new version. A read of a column may show a version that no
+// record wrote there and a record wrote at another column. The value of that version was written
+// earlier. So a read that shows such a version names no version of its key. It does not show that a
+// writer is missing, or that the key changed.
 //
 // The sign is such a read. From then on a version that no record wrote at a key of the pattern
 // may be of a write of another column. The names of two columns of a row differ in their last
@@ -43,7 +43,7 @@ func (s *absences) wroteColumn(k uint32, version event.Hash) {
 	}
 }
 
-// unwrittenHere says whether k tells versions, and no record wrote this one there.
+// unwrittenHere says whether operations tell the versions of k, and no record wrote this version there.
 func (s *absences) unwrittenHere(k uint32, version event.Hash) bool {
 	if x := &s.keys[k]; x.flags&versioned == 0 || x.flags&(element|sums) != 0 || x.kind > event.Register {
 		return false

@@ -6,11 +6,11 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// If operations of a counter tell versions, it is a register as far as dependencies go. An
-// increment writes its version, and replaces the one that it names or that was read before. A
-// read is of its version. Its values are compared besides: a version holds the sum of the one
-// before it and of its writer's amount. The initial version holds nothing. So once the chain of
-// versions down to it is known, a reader of a version is known to have seen a possible sum.
+// If operations of a counter tell versions, it is a register as far as dependencies go. An increment
+// writes a version. It replaces the version that it names, or that its transaction read before. A read
+// is of its version. Its values are compared besides: a version holds the sum of the one before it and
+// of its writer's amount. The initial version holds nothing. So once the chain of versions down to it
+// is known, a reader of a version is known to have seen a possible sum.
 //
 // That fails for an operation without a version, two increments that replaced nothing, or a
 // value that is not the sum. The counter is loose then. Its dependencies stay, and its values
@@ -19,7 +19,7 @@ import (
 // holding is the known value at a version of a counter, 32 bytes. For the initial version, inc
 // is how many reads of the counter were taken in.
 type holding struct {
-	version  uint64 // valueKey of its version: the version's number may be given to another one
+	version  uint64 // valueKey of its version, since another version may get the number
 	sum, inc int64  // the value, and what its writer added
 	known    bool   // the value is
 	linked   bool   // its writer is
@@ -30,7 +30,7 @@ type holding struct {
 type ownCount struct {
 	touch        uint32
 	inc          int64 // sum of its increments
-	seen, left   int64 // what its first read, and its latest read behind an own increment, showed without these
+	seen, left   int64 // the value of its first read, and of its latest read behind an own increment, each without the own increments
 	read, reread bool
 }
 
@@ -188,7 +188,8 @@ func (s *counters) holds(v uint32, sum int64) {
 	}
 }
 
-// learn is holds without what follows for other versions; it says whether that was not known.
+// learn is holds for one version only, without conclusions about others. It says whether the value is
+// new.
 func (s *counters) learn(v uint32, sum int64) bool {
 	if s.versions[v].flags&ambiguous != 0 {
 		return false

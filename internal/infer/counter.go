@@ -8,11 +8,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A counter's reads show a sum, and it is not known which increments are in it. So no edge
-// follows from one read alone (Elle, 3: counters are not recoverable), unless operations tell
-// versions: see counted.go. Without them its reads are compared within each transaction only.
-// All increments and reads of a whole history are looked at together in its end, with
-// [State.CounterTxns].
+// A counter's reads show a sum, and it is not known which increments are in it. So no edge follows from
+// one read alone (Elle, 3: counters are not recoverable), unless operations tell versions: see
+// counted.go. Without versions, the reads of a counter are only compared within each transaction. All
+// increments and reads of a whole history are looked at together in its end, with [State.CounterTxns].
 
 // amount is the integer that o adds or read; nothing is 0.
 func amount(b *event.Batch, o *event.Op) (int64, bool) {
@@ -57,10 +56,10 @@ type Counted struct {
 	Key  uint32
 	Inc  int64 // sum of its increments
 	Read bool
-	Seen int64  // what its first read showed, without its own increments before
+	Seen int64  // the value of its first read, less its own increments before
 	Op   uint32 // that read
-	// At is the version that it names. Over is the version that the first increment says it
-	// replaced, and Left the last one's version. They are hashes, 0 where they are not told.
+	// At is the version that it names. Over is the version that the first increment says it replaced,
+	// and Left the last one's version. They are hashes; 0 says that the operation names none.
 	At, Over, Left uint64
 	Added          bool // the counter has increments
 	// Beyond says that Inc exceeds 2^61 either way: nothing is concluded from it.
@@ -70,12 +69,12 @@ type Counted struct {
 // CounterTxn is a transaction that used counters.
 type CounterTxn struct {
 	Txn    uint32
-	Counts bool // false: its outcome is unknown, and nobody observed it
+	Counts bool // false: its outcome is unknown, and nobody has observed it
 	Uses   []Counted
 }
 
-// CounterTxns are the transactions in memory that used counters and did not abort,
-// in the order of their ends. O(all records) where there is a counter, else O(keys).
+// CounterTxns are the transactions in memory that used counters and did not abort, in the order of
+// their ends. O(all records) if there is a counter, else O(keys).
 func (s *ledger) CounterTxns() []CounterTxn {
 	if s.Counters.Countable == 0 {
 		return nil

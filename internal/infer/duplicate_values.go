@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// If several transactions left a value in a register, it does not name its writer: its version
-// is ambiguous. A reader of it read from one of them, though. That is a choice like the order
-// of two writers (VeriStrong's duplicate values): package window asks package solve for it. The
+// If several transactions left a value in a register, it does not name its writer: its version is
+// ambiguous. Still, a reader of the value read from one of these writers. That is a choice like the
+// order of two writers (VeriStrong's duplicate values): package window asks package solve for it. The
 // version ends its writers' chains, and writes over it begin chains of their own.
 
 // searchable says whether the writer of the ambiguous version v may be looked for: v is
@@ -20,7 +20,7 @@ func (s *ledger) searchable(v uint32) bool {
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	if k.flags&versioned != 0 && (x.flags&nothing == 0 || !k.emptied()) { // who told no version may have left it
+	if k.flags&versioned != 0 && (x.flags&nothing == 0 || !k.emptied()) { // a transaction that told no version may have left it
 		return false
 	}
 	return k.kind == event.Register && k.flags&(unsupported|hasBaseline) == 0 && x.flags&initialVersion == 0 &&
@@ -41,9 +41,8 @@ func (s *absences) SureRegister(v uint32) bool {
 // searched says whether the writer is searched, since several are possible.
 func (s *absences) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
-// countAmbiguous counts a read of v, which several may have written. In a window its reader may
-// have retired when no writer was known. Then nobody has looked whether the frozen order left v
-// there.
+// countAmbiguous counts a read of v, which several may have written. In a window its reader may have
+// retired when no writer was known. Then it was not checked whether the frozen order left v there.
 func (s *absences) countAmbiguous(v uint32) {
 	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
 		if s.Counters.Ambiguous++; s.versions[v].flags&initialVersion != 0 {
@@ -72,8 +71,7 @@ func (s *absences) unorder(k uint32) {
 	}
 }
 
-// uproot makes the writes that replaced v blind ones: it is not known any more whose version
-// they replaced.
+// uproot makes the writes that replaced v blind, since v does not name one version any more.
 func (s *registers) uproot(v uint32) {
 	if !s.searchable(v) {
 		return
@@ -109,10 +107,9 @@ func (s *absences) DuplicateVersions() map[uint32][]uint32 {
 	return by
 }
 
-// DuplicateReads calls fn with each transaction that read v, if v has several possible writers.
-// maybe says that the writer can be another one than those that count. One is of unknown
-// outcome and may have taken effect, or a record may be missing. ok is false where the writers
-// are not looked for.
+// DuplicateReads calls fn with each transaction that read v, if v has several possible writers. maybe
+// says that it may have read from a transaction that does not count. One of unknown outcome may have
+// taken effect, or a record may be missing. ok is false where the writers are not looked for.
 func (s *absences) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
 	x := &s.versions[v]
 	if x.flags&ambiguous == 0 {
@@ -174,7 +171,7 @@ func (s *absences) EachOpenRead(n uint32, now int64, fn func(v uint32, writers i
 	}
 }
 
-// EachReader calls fn with those who read v, as far as they are in memory.
+// EachReader calls fn with the transactions in memory that read v.
 func (s *absences) EachReader(v uint32, fn func(n uint32)) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if s.readers[r].saw() {
@@ -183,7 +180,7 @@ func (s *absences) EachReader(v uint32, fn func(n uint32)) {
 	}
 }
 
-// EachWriter calls fn with those who count and left v, as far as they are in memory.
+// EachWriter calls fn with the transactions in memory that count and left v.
 func (s *absences) EachWriter(v uint32, fn func(n uint32)) {
 	for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
 		if x := &s.writes[w]; !x.intermediate && s.txns[x.txn].state == counted {
@@ -195,10 +192,10 @@ func (s *absences) EachWriter(v uint32, fn func(n uint32)) {
 // maxAlone bounds the versions that LeftAlone looks at.
 const maxAlone = 64
 
-// LeftAlone is for a version v with several possible writers. It says whether the writers that
-// are gone left v in its key, if all of them were gone before the key was unordered. Then each
-// of them replaced the version that the one before had left. A transaction that replaced v
-// would be a root now (uproot), or have marked v when it left memory.
+// LeftAlone is for a version v with several possible writers. It says whether the writers that are gone
+// left v in its key, if all of them were gone before the key was unordered. Then each of these writers
+// replaced the version of the writer before it. A transaction that replaced v would be a root now
+// (uproot), or have marked v when it left memory.
 func (s *absences) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.versions[v]
 	initial := s.keys[x.key].initial

@@ -2,9 +2,9 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// firstRead takes the i-th operation of n, the transaction in work. It must be a read of a
-// register that the transaction has not touched so far, and the plan must know the version.
-// Nearly all reads are such. It does what the general way does for these.
+// firstRead takes the i-th operation of n, the transaction in work. It must be a read of a register
+// that the transaction has not touched so far, and the plan must know the version. Nearly all reads are
+// such. For these it has the same effect as the general way.
 func (s *absences) firstRead(i int, o *event.Op, n uint32) bool {
 	at := s.planFrom + uint32(i)
 	if at >= s.planTo || o.Kind != event.Read || o.Data > event.Register || o.Nothing() || s.freed != s.planFreed {

@@ -8,13 +8,12 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Let a reader have found nothing in a key, and have ended before any deleter of it began. It
-// found the key as it was before all writers: cause precedes effect. Conclusions from its read
-// stay when the first delete of the key is recorded. So a finding that has left is not taken
-// back because the row is deleted in the end. A whole history goes by the definitions of levels
-// alone, which know no time.
+// Let a reader have found nothing in a key, and have ended before any deleter of it began. It found the
+// initial state of the key, since cause precedes effect. Conclusions from its read stay when the first
+// delete of the key is recorded. So a finding that has left is not taken back because the row is
+// deleted in the end. A whole history goes by the definitions of levels alone, which know no time.
 
-// Deletion is a delete, as far as it takes back what rests on nothing having been found.
+// Deletion is a delete. It takes back conclusions from empty reads of the key.
 type Deletion struct {
 	Version uint32 // the initial one of the key
 	Value   uint64 // its ValueKey
@@ -93,7 +92,7 @@ func (s *causes) deletedEarlier(k, n uint32) {
 	}
 }
 
-// voidNothing takes back that t, which found nothing in k, comes before those who wrote it.
+// voidNothing takes back the order between t, which found nothing in k, and the writers of k.
 func (s *causes) voidNothing(k, t uint32) {
 	for id := s.versions[s.keys[k].initial].over; id != 0; id = s.writes[id].nextOver {
 		s.killEdgesFrom(t, s.writes[id].version, s.writes[id].txn, RW)
@@ -108,7 +107,7 @@ func (s *causes) deletedSince(k, n uint32) {
 		d.Began = s.txns[n].start - s.opt.ClockDrift
 	}
 	s.out.Deletions = append(s.out.Deletions, d)
-	s.killEdges(v, 0, WR) // there are none: it says that v is not what it was
+	s.killEdges(v, 0, WR) // there are no such edges: the kill says that v names another version now
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.Kind == Divergence && a.Version == v })
 }
 

@@ -13,10 +13,9 @@ import (
 // and gives no edge. Its reads are signs all the same, and show that it did not read from a
 // later writer. They are glimpses, and are kept by value while the transaction is in memory.
 //
-// The values that an aborted transaction read were there as well: it did not read from a writer
-// that began later. Nothing else follows. If the value had been replaced, that is not a sign
-// that it came back. To read an old state, and be refused for it, is how many databases keep
-// their promise.
+// The values that an aborted transaction read were there, too. So it did not read from a writer that
+// began later. Nothing else follows. If the value had been replaced, that is not a sign that it came
+// back. To read an old state, and be refused for it, is how many databases keep their promise.
 
 // glimpse is a read of a plain value by a transaction that does not count, 24 bytes.
 type glimpse struct {
@@ -94,7 +93,7 @@ func (x *glimpses) enter(place int) {
 	x.latest[g.value] = uint32(place)
 }
 
-// glimpse takes in what n, which does not count, read of others. O(operations).
+// glimpse takes in the values that n, which does not count, read from others. O(operations).
 func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	if !s.opt.causal() {
 		return
@@ -139,9 +138,9 @@ func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	}
 }
 
-// makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read,
-// and for elements that it added. They may have been there before. So a reader of one does not
-// show that t took effect, and need not have read from it. O(operations).
+// makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read, and for
+// elements that it added. These values may have been there before. So a reader of one does not show
+// that t took effect, and need not have read from it. O(operations).
 func (s *registers) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
@@ -231,8 +230,8 @@ func (s *registers) disclaim(v, n uint32) {
 	s.dropIfUnused(v)
 }
 
-// foresaw says whether n, which does not count, read v with operation i and wrote it later.
-// Then another one had written it, and a reader of it need not have read from n.
+// foresaw says whether n, which does not count, read v with operation i and wrote it later. Then
+// another transaction had written v before, and a reader of v may have read from that one.
 func (s *registers) foresaw(v, n uint32, i int) bool {
 	if v == 0 {
 		return false

@@ -2,10 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// idFilter remembers the ids of transactions that have left memory, and the content of their
-// records. So the same record again is told from another one with its id. Both are 64-bit
-// hashes. Like filter, it is a chain of hash sets. The oldest goes when the byte budget is used
-// up. New entries wait in front to go there together.
+// idFilter remembers the ids of transactions that have left memory, and the content of their records.
+// So a repeated record is told from a different record with the same id. Both are 64-bit hashes. Like
+// filter, it is a chain of hash sets. The oldest goes when the byte budget is used up. New entries wait
+// in front to go there together.
 type idFilter struct {
 	front  []idEntry // at most idFront
 	warmed uint64    // keeps the loads of flush
@@ -89,8 +89,8 @@ func (f *idFilter) roll(slots int) {
 	f.panes[len(f.panes)-1] = old
 }
 
-// get says whether a record with this id was let go. It also says what the record with this
-// content is: the same one, another after one of unknown outcome, or another.
+// get says whether a record with this id was let go. It also says whether the record with this content
+// is the same record, and whether the first one had an unknown outcome.
 func (f *idFilter) get(id, content uint64) (known, same, open bool) {
 	for i := len(f.front) - 1; i >= 0; i-- {
 		if e := f.front[i]; e.id == max(id, 1) {

@@ -44,3 +44,18 @@ func TestIDFilterRemembers(t *testing.T) {
 		t.Errorf("the oldest of 12,500 is known: %v; %d bytes", known, f.bytes())
 	}
 }
+
+// TestIDFilterTakesTheLatest: an id that comes again has the content of its latest record, also when both have
+// left the front.
+func TestIDFilterTakesTheLatest(t *testing.T) {
+	f := &idFilter{limit: 64 << 10}
+	for _, content := range []uint64{2, 4} {
+		f.add(7, content, false)
+		for i := range uint64(2 * idFront) {
+			f.add(100+i, 0, false)
+		}
+		if known, same, _ := f.get(7, content); !known || !same {
+			t.Errorf("content %d: known %v, same %v", content, known, same)
+		}
+	}
+}

@@ -83,9 +83,9 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	return true
 }
 
-// saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so where
-// o is of another kind than the key is, or nothing is inferred there. It took no effect, so nothing
-// falls by it. A delete does not tell what kind its key is of.
+// saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so if o is of
+// another kind than its key, or if nothing is inferred for the key. It took no effect, so it takes
+// nothing back. A delete does not tell what kind its key is of.
 func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	kind := event.AnyKind
 	if len(s.byKey.slots) > 0 {
@@ -107,8 +107,8 @@ func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	return false
 }
 
-// wroteAgain takes back conclusions that rest on the known writers of the value. An operation
-// without other conclusions may have installed it as well.
+// wroteAgain takes back conclusions that rest on the known writers of the value. An operation from
+// which nothing else is concluded may have written the value as well.
 func (s *kinds) wroteAgain(k uint32, h event.Hash) {
 	v := s.lookupVersion(k, h)
 	if v == 0 {
@@ -134,7 +134,7 @@ func (s *registers) giveUp(k uint32) {
 	if x.flags&deleted != 0 {
 		s.replaced(k)
 	} else if x.flags&sums != 0 {
-		s.deletion(k, 0) // somebody takes it for something else, and may have deleted it
+		s.deletion(k, 0) // somebody uses the key as another kind, and may have deleted it
 	}
 }
 

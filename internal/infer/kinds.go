@@ -2,8 +2,8 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// Operations of other kinds than r, w and append are taken as reads and writes of registers. So
-// all that holds of these holds of them:
+// Operations of other kinds than r, w and append are taken as reads and writes of registers. What is
+// true of reads and writes is true of them:
 //
 //   - insert is a write, delete the write of a tombstone. A tombstone is a version of
 //     its own that reads show as nothing (Viper, section 4)
@@ -43,7 +43,7 @@ func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 	case event.Insert:
 		first := s.touchOf(k).flags&wrote == 0
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
-		if w := &s.writes[s.touchOf(k).lastWrite]; first { // it fails on what is there
+		if w := &s.writes[s.touchOf(k).lastWrite]; first { // an insert would have failed on a value that was there
 			w.unread, w.absent = false, true
 		}
 	case event.Delete:
@@ -81,9 +81,9 @@ func (s *kinds) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 	s.readValue(s.touchOf(k), n, i, o.ValueHash, o.Flags&event.NotFound != 0)
 }
 
-// compareAndSet takes a cas. One that succeeded read the value that it expected and then wrote
-// (MTC, section V: the chain of lightweight transactions). If it failed, only the value that it
-// says it saw is known.
+// compareAndSet takes a cas. One that succeeded read the value that it expected and then wrote (MTC,
+// section V: the chain of lightweight transactions). If it failed, only the value that it reports is
+// known.
 func (s *kinds) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	x := &b.Extras[o.Extra]
 	c := s.touchOf(k)
@@ -103,7 +103,7 @@ func (s *kinds) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 	case x.Seen.Len > 0:
 		s.readMaybe(b, c, n, i, x.Seen, x.SeenHash)
 	default:
-		s.Counters.Ignored++ // that it was not what was expected gives no edge
+		s.Counters.Ignored++ // an unexpected value gives no edge
 		if c.flags&(hasRead|wrote) == 0 {
 			s.readUnchecked(n, k)
 		}
@@ -156,15 +156,14 @@ func (s *kinds) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) eve
 	return o.ValueHash
 }
 
-// tombstoneOf is the value of what the transaction with this id leaves where it
-// deletes.
+// tombstoneOf is the value of the version that a delete leaves. It is made of the transaction's id.
 func tombstoneOf(id event.Hash) event.Hash {
 	return event.Hash{Lo: id.Lo*0x9e3779b97f4a7c15 ^ 0x746f6d6273746f6e, Hi: ^id.Hi}
 }
 
-// deletion notes that n may have deleted k, 0 if the deleter is not known. An empty read there
-// does not name the initial version any more. A reader that had ended before did find the
-// initial one, unless somebody else deleted it.
+// deletion notes that n may have deleted k, 0 if the deleter is not known. An empty read there does not
+// name the initial version any more. A reader that had ended before n began found the initial version,
+// unless somebody else deleted the key.
 func (s *registers) deletion(k, n uint32) {
 	x := &s.keys[k]
 	if x.flags&deleted != 0 {
@@ -233,8 +232,8 @@ func (s *kinds) wroteOther(k uint32, o *event.Op) {
 	}
 }
 
-// writeVersion takes a write of a register, with the version that it replaced and its own where
-// it names them. Otherwise h tells its version.
+// writeVersion takes a write of a register. The write may name its version, and the version that it
+// replaced. Otherwise h tells its version.
 func (s *kinds) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
 	c := s.touchOf(k)
 	version, _ := versionOf(b, o)

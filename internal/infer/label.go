@@ -26,7 +26,7 @@ const (
 	Internal          = finding.Internal
 	Nonrepeatable     = finding.Nonrepeatable
 	Divergence        = finding.Divergence // A and B both overwrote Version after reading it
-	G1a               = finding.G1a        // A read Version, whose writers (B one of them) all aborted
+	G1a               = finding.G1a        // A read Version, and all its writers, B among them, aborted
 	G1b               = finding.G1b        // A read Version, an intermediate one of B
 	DirtyUpdate       = finding.DirtyUpdate
 	IncompatibleOrder = finding.IncompatibleOrder
@@ -36,7 +36,7 @@ const (
 	UnattributedRead  = finding.UnattributedRead
 	RetiredRead       = finding.RetiredRead     // a version older than what is kept: rule (d)
 	RetiredReader     = finding.RetiredReader   // a retired transaction had read what A overwrote: rule (d)
-	RetiredConflict   = finding.RetiredConflict // the same of A, retired too, and only now it shows that A replaced that
+	RetiredConflict   = finding.RetiredConflict // the same, when A has retired too, and only now a read shows that A replaced it
 	SessionOverlap    = finding.SessionOverlap
 	SequenceGap       = finding.SequenceGap
 	Contradictory     = finding.Contradictory

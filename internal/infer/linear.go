@@ -6,12 +6,12 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// This file checks linearizability while the records come (MTC, section IV-E, algorithm 2). It
-// is for registers whose writers say what they replaced: by cas, or a read before the write.
-// Each version hangs below the one that its writer replaced. So a path down from a version is
-// the only order of the operations on it: its writer, its readers, the next writer. An
-// operation that began after one further down had ended contradicts it. A blind write hangs
-// below the initial version, which all others follow. Two branches are not compared.
+// This file checks linearizability while the records come (MTC, section IV-E, algorithm 2). It is for
+// registers whose writers say which version they replaced, by a cas or by a read before the write. Each
+// version hangs below the version that its writer replaced. So a path down from a version is the only
+// order of the operations on it: its writer, its readers, the next writer. An operation contradicts the
+// order if it began after an operation further down had ended. A blind write hangs below the initial
+// version, which all others follow. Two branches are not compared.
 //
 // A position keeps the greatest start above it and the least end below it. So an operation is
 // compared with two numbers wherever it comes in. Its changes to them end, up and down, where
@@ -211,7 +211,7 @@ func (s *linear) above(v uint32) uint32 {
 	return 0
 }
 
-// beginBelow says to what is below v that one above began then.
+// beginBelow tells the versions below v that an operation above them began at m.
 func (s *linear) beginBelow(v uint32, m moment) {
 	from := len(s.below)
 	s.below = append(s.below, v)
@@ -227,7 +227,7 @@ func (s *linear) beginBelow(v uint32, m moment) {
 	}
 }
 
-// endAbove says to v and what is above that one below ended then.
+// endAbove tells v and the versions above it that an operation below them ended at m.
 func (s *linear) endAbove(v uint32, m moment) {
 	for ; v != 0; v = s.above(v) {
 		l := s.lineOf(v)
@@ -238,15 +238,14 @@ func (s *linear) endAbove(v uint32, m moment) {
 	}
 }
 
-// maxLine bounds the walk between two operations that contradict each other.
+// maxLine bounds the walk between the versions of two operations that contradict each other.
 const maxLine = 1 << 12
 
-// disagree reports that one operation began after another had ended which comes later in the
-// order. One of the two is about v. If the versions do not show that any more, the positions
-// are stale and made again. It reports nothing of a retired operation, since it is chance
-// whether that is still in memory. Such an operation may have begun after the record in work
-// had ended, or be a neighbour of v. Then it has been flagged as behind the horizon. One
-// further down is flagged here.
+// disagree reports two operations: earlier began after later had ended, and yet comes before it in the
+// order. One of the two is about v. If the versions do not show that any more, the positions are stale
+// and made again. It reports nothing of a retired operation, since it is chance whether that is still
+// in memory. Such an operation may have begun after the record in work had ended, or be a neighbour of
+// v. In both cases a horizon finding tells of it already. One further down is flagged here.
 func (s *linear) disagree(earlier, later moment, v uint32) (told, stale bool) {
 	if earlier.at == always || later.at == never || later.at >= earlier.at-s.opt.ClockDrift {
 		return false, false
@@ -312,7 +311,7 @@ func (s *linear) confirmLine(k, a, b uint32) bool {
 	return true
 }
 
-// lineAt is the version of k that n installed, or else the one that it read.
+// lineAt is the version of k that n installed. If n installed none, it is the version that n read.
 func (s *linear) lineAt(n, k uint32) (v uint32, installed bool) {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if w := &s.writes[id]; !w.intermediate && s.versions[w.version].key == k {
@@ -330,7 +329,7 @@ func (s *linear) lineAt(n, k uint32) (v uint32, installed bool) {
 // lineAgain computes the positions around v again, from the operations that are still there:
 // others had been taken back. O(versions below the top one, or the one maxLine above v).
 func (s *linear) lineAgain(k, v uint32) {
-	for range maxLine { // also where they are a cycle, which is a finding of its own
+	for range maxLine { // the bound also ends a cycle of versions, which is a finding of its own
 		p := s.above(v)
 		if p == 0 {
 			break
@@ -380,8 +379,8 @@ func (s *linear) endOf(n uint32) moment {
 	return moment{at: s.txns[n].end, txn: n}
 }
 
-// Line appends to dst the versions from one down to another, which is below it; nil
-// if it is not.
+// Line appends to dst the versions on the way down from one version to another. It returns nil if there
+// is no way.
 func (s *linear) Line(dst []uint32, from, to uint32) []uint32 {
 	at := len(dst)
 	for v := to; ; v = s.above(v) {

@@ -150,7 +150,7 @@ func (s *lists) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 		same--
 	}
 	if same == x.base && x.base > 0 && s.prefixes[same] != x.basePrefix {
-		s.oldState(k, elems, n, op) // another beginning than the frozen one
+		s.oldState(k, elems, n, op) // the list begins otherwise than the frozen list
 		return 0
 	}
 	if same < min(count, x.length) {
@@ -234,7 +234,7 @@ func (s *lists) extend(k uint32, elems []event.Elem, n, op uint32) {
 		}
 		s.versions[v].flags &^= inUnplaced
 	}
-	// Elements that are still unplaced come after all of it.
+	// Elements that are still unplaced come after the whole spine.
 	if p := s.knownBefore(s.keys[k].last); p != 0 {
 		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
 			s.edge(s.versions[p].writer, s.versions[u].writer, WW, u, n)
@@ -276,10 +276,10 @@ func (s *causes) knownAfter(v uint32) uint32 {
 	return v
 }
 
-// connect gives the edges of a placed element whose writer has become known. They come from the
-// element before and its readers, and lead to the element behind and to its own readers. old is
-// the length of the spine before the read that is being taken in, or its whole length. Elements
-// that were unplaced until then have their edges from there already.
+// connect gives the edges of a placed element whose writer has become known. They come from the element
+// before and its readers, and lead to the element behind and to its own readers. old is the length of
+// the spine before the read that is being taken in, or its whole length. An element that was unplaced
+// until then already has its edges from the spine.
 func (s *registers) connect(v, old uint32) {
 	x := s.versions[v]
 	w := x.writer
@@ -300,9 +300,9 @@ func (s *registers) connect(v, old uint32) {
 			}
 		}
 	} else if s.opt.Tracked {
-		// They have edges from when v had no place. It was not known that v replaced the state
-		// that they saw, so these edges may not be in the serializable orders. Where they are,
-		// there are two.
+		// These readers got their edges when v had no place in the list. It was not known then that v
+		// replaced the state that they saw. So these edges may be missing in the serializable orders.
+		// If they are there, each reader has two edges.
 		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.readers[r].txn, w, RW, v, 0)
 		}
@@ -328,8 +328,8 @@ func (s *registers) connect(v, old uint32) {
 	}
 }
 
-// checkOwnOrder reports a read that shows two neighbouring appends of one
-// transaction, p before v, the other way round than it made them.
+// checkOwnOrder reports a read that shows p right before v, if one transaction appended v first and
+// then p.
 func (s *registers) checkOwnOrder(p, v uint32) {
 	if p == 0 || v == 0 || s.versions[p].writer != s.versions[v].writer {
 		return
@@ -368,9 +368,9 @@ func (s *lists) ShownBy(v uint32) uint32 {
 	return x.witness
 }
 
-// MisorderedList says whether v belongs to a list, as far as that is kept, whose reads misorder
-// the appends of one transaction. Neighbours are reported by themselves (checkOwnOrder). It
-// costs the length of the list.
+// MisorderedList says whether v belongs to a list whose reads misorder the appends of one transaction.
+// It looks at the part of the list that is in memory. Neighbours are reported by themselves
+// (checkOwnOrder). It costs the length of the list.
 func (s *lists) MisorderedList(v uint32) bool {
 	x := &s.keys[s.versions[v].key]
 	if x.kind != event.List {
@@ -401,7 +401,7 @@ func (s *lists) installList(c *touch, n uint32) {
 		for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 			s.possibleWriter(s.writes[s.own[i-1].write].version, n)
 		}
-		return // n itself deleted it, and no other edge is over it any more
+		return // n itself deleted the list, and no edge of another transaction rests on it any more
 	}
 	if c.readVer != 0 {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
@@ -486,8 +486,8 @@ func (s *lists) sawList(a, n, op uint32) {
 	}
 }
 
-// settleList gives the element v its one writer n. again says that another element of n in this
-// list was just settled. Then the edges from states that no later read has overtaken are there
+// settleList makes n the one writer of the element v. again says that another element of n in this list
+// was settled just before. Then the edges from states that no later read has overtaken are there
 // already.
 func (s *registers) settleList(v, id, n uint32, again bool) {
 	x := &s.versions[v]

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// MayCount appends to dst the transactions in memory that did not abort, those that count
-// first, each in the order of their ends. maybe is from which on they do not count: their
-// outcome is unknown, and nobody observed them.
+// MayCount appends to dst the transactions in memory that did not abort, those that count first, each
+// in the order of their ends. Those from the index maybe on do not count: their outcome is unknown, and
+// nobody has observed them.
 func (s *causes) MayCount(dst []uint32) (all []uint32, maybe int) {
 	from := len(dst)
 	for n := range s.txns {

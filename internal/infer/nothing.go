@@ -2,11 +2,11 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// With a window, "nothing" is a value of a register that comes again, from the first recorded
-// delete of the key on. Each delete leaves it, and so does the initial state. The order in
-// which the window freezes tells whose "nothing" a read found, as for each value that several
-// left (duplicate_values.go). A whole history has a tombstone of its own for each delete, and
-// orders are tried there.
+// With a window, "nothing" is a value of a register that comes again, from the first recorded delete of
+// the key on. Each delete leaves it, and it is there in the initial state. The order in which the
+// window freezes tells whose "nothing" a read found, as for each value that several left
+// (duplicate_values.go). A whole history has a tombstone of its own for each delete, and orders are
+// tried there.
 
 // nothingHash is the value of what deletes leave in an emptied key: no text has it.
 func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x6e6f207465787421} }
@@ -34,8 +34,9 @@ func (s *registers) absentUnknown(k uint32) bool {
 	return s.opt.vacant() || x.flags&deleted != 0 && !x.emptied()
 }
 
-// toldDeletion is deletion by a delete that told its version: reads of nothing may tell it, and who
-// replaces it. Then its empty reads stay undecided. It is false where inference on k stops.
+// toldDeletion is deletion by a delete that told its version. Reads of nothing may name that version,
+// and writes may say that they replaced it. Then the empty reads of k stay undecided. It is false where
+// inference on k stops.
 func (s *registers) toldDeletion(k, n uint32) bool {
 	if s.comesAgain(k) && s.keys[k].flags&emptied == 0 {
 		s.keys[k].flags |= plainBefore
@@ -48,8 +49,8 @@ func (s *registers) toldDeletion(k, n uint32) bool {
 	return false
 }
 
-// emptied says whether nothing is a value of the key that comes again. Where operations told versions
-// first when there were others, these are not compared.
+// emptied says whether nothing is a value of the key that comes again. If versions are told only since
+// later operations, the older versions are not compared.
 func (x *key) emptied() bool {
 	return x.flags&emptied != 0 && x.flags&(versioned|plainBefore) != versioned|plainBefore
 }
@@ -65,10 +66,10 @@ func (s *registers) beginNothing(k uint32) {
 	s.versions[s.internVersion(k, nothingHash())].flags |= ambiguous | nothing
 }
 
-// mayHaveBeenDeleted begins with that when a read finds nothing in a key that a retired
-// transaction had written: the deleter's record may be on its way. An edge to the retired one
-// could not be placed. In real time it shows a stale read, and is not given up. It is not given
-// up either where nobody has deleted any key so far.
+// mayHaveBeenDeleted begins with that when a read finds nothing in a key that a retired transaction had
+// written: the deleter's record may be on its way. An edge to the retired one could not be placed. In
+// real time the edge shows a stale read, and stays. The edge stays, too, until somebody has deleted a
+// key.
 func (s *registers) mayHaveBeenDeleted(k uint32) {
 	x := &s.keys[k]
 	if !s.deletes || x.flags&(deleted|emptied) != 0 || s.opt.RealTime || !s.comesAgain(k) {
@@ -149,8 +150,8 @@ func (s *registers) WasAbsent(v uint32) bool {
 	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
-// FoundKnown says whether all transactions that may have left the nothing v, as n found it, are
-// in memory. Their records have come by now, and none was let go.
+// FoundKnown is about the version v of nothing that n found. It says whether all transactions that may
+// have left it are in memory. Their records have come by now, and none was let go.
 func (s *registers) FoundKnown(v, n uint32, now int64) bool {
 	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
 }
@@ -183,8 +184,8 @@ func (s *registers) SureReads(n uint32, fn func(v, w uint32)) {
 	}
 }
 
-// LeftInMemory says whether nobody who left the value v in its key was let go, so far as is known:
-// see FoundKnown.
+// LeftInMemory says whether all transactions that left the value v in its key are in memory, so far as
+// is known: see FoundKnown.
 func (s *registers) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
 
 // TellsVersions says whether operations tell the versions of v's key.
@@ -195,9 +196,9 @@ func (s *registers) NothingKey(k uint32) uint64 {
 	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo
 }
 
-// NeverWritten says whether nobody who is gone has left anything in k: as long as its order
-// was known, and nobody had deleted it. Values that replaced each other in a circle are looked at once.
-// O(its versions in memory).
+// NeverWritten says whether no transaction that is gone has left a value in k. It answers for the time
+// while the order of k was known and nobody had deleted k. Values that replaced each other in a circle
+// are looked at once. O(its versions in memory).
 func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	next := []uint32{s.keys[k].initial}
 	var seen map[uint32]bool
@@ -223,9 +224,9 @@ func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	return true
 }
 
-// retireDelete lets go of the record of a delete whose transaction has retired. The frozen
-// order is run by values, so the deleter need not be known. The versions that it replaced are
-// dropped, and those that were left before: to read them now is to read an old state.
+// retireDelete lets go of the record of a delete whose transaction has retired. The frozen order is run
+// by values, so the deleter need not be known. The versions that it replaced and the ones left before
+// it are dropped, since a later read of them is of an old state.
 func (s *registers) retireDelete(id uint32) {
 	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
 	s.values.add(s.valueKey(v))

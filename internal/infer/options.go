@@ -11,7 +11,7 @@ type Options struct {
 	// Observed: whether values name their writers is found out, pattern of keys by
 	// pattern: see signs.go. Otherwise they do.
 	Observed bool
-	// Patterns are those that a person named (pattern.Matches): a key has the first that it
+	// Patterns are the patterns that a person named (pattern.Matches). A key has the first one that it
 	// matches. Others are found out.
 	Patterns []string
 	// Rows: a delete ends a row, and a later write of the key begins another one. The deleter
@@ -78,7 +78,7 @@ type Anomaly struct {
 	A, B    uint32 // transactions; 0 where there is none. Internal: B appended on both sides of what A did
 	Version uint32
 	Value   uint64 // ValueKey of Version
-	Other   uint32 // IncompatibleOrder: the version before, when both are B's; CyclicVersions: the one whose place its writer gives
+	Other   uint32 // IncompatibleOrder: the version before, when both are B's; CyclicVersions: the version whose place its writer gives
 	OpA     uint32 // operation of A, index in program order
 	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a cycle; CyclicVersions: steps of it, from OpA on in Out.Steps, 0 if the order is given
 	Certain bool   // does not rest on an incomplete capture
@@ -90,7 +90,7 @@ type Kill struct {
 	Version, Writer uint32
 	Labels          Label
 	Order           bool   // only these edges: other findings about the version stay
-	From            uint32 // only those out of it; 0: out of any
+	From            uint32 // only edges out of this transaction; 0: out of any
 	Placed          uint32 // 0, or edges of any version out of From that this one's commit timestamp shows
 	Deleted         bool   // since somebody deleted the list: findings that no delete explains stay
 }
@@ -134,13 +134,13 @@ const (
 	Taken         Refusal = iota
 	Repeated              // the same record was seen before
 	Contradicting         // another record with its id was seen before
-	TooLate               // its outcome was unknown, and what counted of it has left the orders
+	TooLate               // its outcome was unknown, and its first record counted and has left the orders
 )
 
 // Out is the result of one step of inference. It is reused.
 type Out struct {
 	Refused Refusal  // of the record in work
-	Again   bool     // it took the place of one whose outcome was unknown
+	Again   bool     // it took the place of a record with an unknown outcome
 	Nodes   []uint32 // transactions that count from now on, in order
 	Gone    []uint32 // transactions that no longer count
 	GoneIDs []uint64 // the hashes of their ids: a record that was replaced may have left memory
@@ -210,6 +210,6 @@ type Counters struct {
 	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
 
-// Missing counts records that are known to be missing or damaged. Any of them may have held an
-// operation that no other record has.
+// Missing counts records that are known to be missing or damaged. Any of the lost records may have held
+// the only record of an operation.
 func (c *Counters) Missing() int64 { return c.Gaps + c.Contradictory + c.DeadLetters }

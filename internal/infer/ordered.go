@@ -45,10 +45,9 @@ func (x *key) loseOrder() {
 func (x *key) set() uint32 { return x.length &^ elementNotOrdered }
 
 // partlyOrdered is in key.base of a register if a version without a number was installed. Under
-// serializability and snapshot isolation, a version stands right behind the one that it
-// replaced, if its writer had read that. So it stands before all versions with a higher number.
-// If two are not one read-modify-write after the other, package solve finds their order, as for
-// blind writes.
+// serializability and snapshot isolation, a version stands right behind the one that it replaced, if
+// its writer had read that. So the read stands before all versions with a higher number. If two are not
+// one read-modify-write after the other, package solve finds their order, as for blind writes.
 const partlyOrdered = 1
 
 // versionIdentity is the value of the version with this text, where the contract says
@@ -104,8 +103,8 @@ func (s *registers) readNamed(n, i, k uint32, version []byte, value event.Hash) 
 	s.numberText(k, s.internVersion(k, h), n, version)
 }
 
-// replaces takes the version that a write says it replaced: as one that was read, if
-// the transaction has not read the key before. c.readLen is that version.
+// replaces takes the version that a write says it replaced, and puts it into c.readLen. If the
+// transaction has not read the key before, the version counts as read.
 func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
 	if len(prev) == 0 || c.flags&nameless != 0 {
@@ -117,7 +116,7 @@ func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op)
 	}
 	if c.flags&wrote != 0 {
 		if v := s.lookupVersion(c.key, h); h != c.current && (v == 0 || v != c.readVer && v != c.readLen) {
-			s.Counters.Ambiguous++ // another transaction's, though it should be its own
+			s.Counters.Ambiguous++ // the version of another transaction, and it should be its own
 		}
 		return
 	}
@@ -334,8 +333,8 @@ func (s *orders) unlinkOrdered(v uint32) {
 	x.index, x.prev, x.next = 0, 0, 0
 }
 
-// supersedeInOrder drops v, and those behind it, while it is the first in its spine and a later
-// one has a retired writer. A read of v is then a read of an old state.
+// supersedeInOrder drops v, and the versions behind it one by one. Each must be the first in its spine,
+// and the next one must have a retired writer. A read of v is then a read of an old state.
 func (s *orders) supersedeInOrder(v uint32) {
 	for v != 0 {
 		x := &s.versions[v]
@@ -345,7 +344,7 @@ func (s *orders) supersedeInOrder(v uint32) {
 		}
 		next := x.next
 		if s.drop(v); s.versions[v].key != 0 {
-			return // somebody may still ask for it
+			return // a question may still name the version
 		}
 		v = next
 	}
@@ -359,9 +358,9 @@ func (s *orders) checkStep(n, pred, v uint32) {
 	}
 }
 
-// contradictOrder reports that the numbers of the versions v and other exclude what n
-// did, and forgets the order of k. A number that is the commit timestamp of the one writer of other
-// falls with another writer of it.
+// contradictOrder reports that the numbers of the versions v and other exclude what n did, and forgets
+// the order of k. If a number is the commit timestamp of other's one writer, it falls when other gets a
+// second writer.
 func (s *orders) contradictOrder(k, n, v, other uint32) {
 	a := Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true}
 	if !s.numeric(k) && other != v {

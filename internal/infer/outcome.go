@@ -7,10 +7,10 @@ import (
 )
 
 // triedBefore says whether n, which is not known to have committed, may try again what another one
-// tried before the first record. Then who reads v, which n wrote, may have read from the other one,
-// and does not show that n took effect. A version shows it. Elements of lists and sets have no
-// version, whatever the contract says of registers. Under a partial capture findings about n are not
-// certain: TookEffect.
+// tried before the first record. Then a reader of v, which n wrote, may have read from the first
+// attempt. So the read does not show that n took effect. A version shows it. Elements of lists and sets
+// have no version, whatever the contract says of registers. Under a partial capture findings about n
+// are not certain: TookEffect.
 func (s *absences) triedBefore(v, n uint32) bool {
 	k := &s.keys[s.versions[v].key]
 	return s.opt.Existing && s.opt.plain() && !k.tellsVersions() && s.txns[n].start <= s.baselineEnds
@@ -54,9 +54,8 @@ func (s *State) settleOutcomes() {
 	}
 }
 
-// demoteNow makes an unknown transaction tentative again: what it was observed
-// by may have been written by another. It counts again at once if something else
-// of it was observed.
+// demoteNow makes an unknown transaction tentative again: what it was observed by may have been written
+// by another. It counts again at once if another value of it was observed.
 func (s *State) demoteNow(n uint32) {
 	x := &s.txns[n]
 	if x.state != counted || x.flags&retired != 0 || s.observedSome(n) {
@@ -72,8 +71,8 @@ func (s *State) demoteNow(n uint32) {
 	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
 }
 
-// uncount takes n, which counts, out of the history, with all that follows from
-// its operations. same says that a record with the same operations takes its place.
+// uncount takes n, which counts, out of the history, with all conclusions from its operations. same
+// says that a record with the same operations takes its place.
 func (s *State) uncount(n uint32, same bool) {
 	s.dropScans(n)
 	s.reads.forget(&s.txns[n])
@@ -125,10 +124,10 @@ func (s *State) uncount(n uint32, same bool) {
 	}
 }
 
-// unplace gives the key up when n, whose reads do not count any more, was the one that showed
-// the order of its last elements. Earlier elements were also seen by a transaction that showed
-// the elements behind, or that read up to there. It is asked for their writers. The transaction
-// that showed the last element has seen all orders that n had shown, and no append that is
+// unplace gives the key up if only n had shown the order of its last elements, since n's reads do not
+// count any more. Earlier elements were also seen by a transaction that showed the elements behind, or
+// that read up to there. That transaction's question about their writers takes its place. The
+// transaction that showed the last element has seen all orders that n had shown, and no append that is
 // unplaced.
 func (s *State) unplace(k, n uint32) {
 	v, lost, by := s.keys[k].last, false, uint32(0)
@@ -287,8 +286,8 @@ func (s *State) remove(n uint32, same bool) {
 		x.flags &^= stored
 	}
 	s.byID.remove(x.id.Lo, n)
-	// The number stays taken until nothing names it: an entry of a queue, a
-	// finding. Its id is free for the record that replaces it.
+	// The number stays taken until nothing names it: an entry of a queue, a finding. Its id is free for
+	// the new record.
 	x.id = event.Hash{}
 	x.flags |= retired
 	x.state = free

@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A delete takes all elements of a list away for good. So a list that shows two elements shows
-// that nobody deleted it between their appends, seen or unseen (docs/proofs.md, section 7).
+// A delete takes all elements of a list away for good. So if a read shows two elements, nobody deleted
+// the list between their appends, with or without a record (docs/proofs.md, section 7).
 
 // AppendedOnce says whether one transaction is known to have appended the element to the list, and
 // that it committed: no client tries that again.
@@ -35,12 +35,12 @@ func (s *ledger) mayReturn(v uint32) bool {
 // maxOutliving bounds the elements and readers that are looked at for one element.
 const maxOutliving = 1 << 14
 
-// Outlived says whether the records show that the element was appended after n read the list,
-// which did not show it to n. It stands in one list with what n had found or appended. Or n found
-// what was there before it. Or somebody found it who began after n had ended.
+// Outlived says whether the records show that the element was appended after n read the list, which did
+// not show it to n. It stands in one list with what n had found or appended. Or n found an element that
+// was there before it. Or a transaction found it that began after n had ended.
 //
-// cleared keeps that the list had been cleared before n read it (lacksOlder), since those who show that
-// leave memory before n does.
+// cleared remembers that the list had been cleared before n read it (lacksOlder). The transactions that
+// show it may leave memory before n does.
 func (s *lists) Outlived(n uint32, key, epoch, element string, cleared *bool) bool {
 	k := s.keyNamed(key, epoch)
 	if k == 0 || s.keys[k].kind != event.List || s.keys[k].flags&unsupported != 0 {
@@ -186,8 +186,8 @@ func (s *lists) afterDelete(k uint32, elems []event.Elem, coming bool) bool {
 	return true
 }
 
-// oldState reports a read of a list that does not begin as the frozen one does. A delete on its way
-// may explain it: then it rests on the initial version.
+// oldState reports a read of a list that does not begin as the frozen one does. If a delete whose
+// record is on its way may explain the read, the anomaly names the initial version.
 func (s *lists) oldState(k uint32, elems []event.Elem, n, op uint32) {
 	a := Anomaly{Kind: RetiredRead, A: n, OpA: op}
 	if s.afterDelete(k, elems, true) {
@@ -215,8 +215,8 @@ func (s *lists) MissedUnseen(e *Edge) uint32 {
 	return n
 }
 
-// MissesUnseen says whether that still holds of n and v, whose ValueKey is value. gone says that
-// nothing can show any more that it does not. For cleared see Outlived.
+// MissesUnseen says whether that is still so for n and the element v, whose ValueKey is value. gone
+// says that no record can change it any more. For cleared see Outlived.
 func (s *lists) MissesUnseen(n, v uint32, value uint64, cleared *bool) (misses, gone bool) {
 	if n == 0 || s.txns[n].state != counted || int(v) >= len(s.versions) || s.versions[v].key == 0 || s.valueKey(v) != value {
 		return true, true
@@ -254,7 +254,7 @@ func (s *lists) LacksNone(v uint32, gone func(n uint32) bool) bool {
 const maxLacked = 64
 
 // LackedUnseen is an append of a transaction that is gone, and n's read of a list up to v lacks it.
-// Somebody may have deleted the list unseen after each such append. Otherwise it is 0.
+// Somebody may have deleted the list without a record after each such append. Otherwise it is 0.
 func (s *lists) LackedUnseen(n, v uint32, gone func(n uint32) bool) (lacked uint32) {
 	if !s.opt.vacant() || s.keys[s.versions[v].key].kind != event.List {
 		return 0

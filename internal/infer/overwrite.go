@@ -2,7 +2,7 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// settleRegister gives v its one writer n: those who read v read from n.
+// settleRegister gives v its one writer n. Each reader of v has read from n.
 func (s *registers) settleRegister(v, n uint32) {
 	x := &s.versions[v]
 	x.writer = n
@@ -20,7 +20,7 @@ func (s *registers) settleRegister(v, n uint32) {
 		if s.readers[r].reread {
 			label = Reread
 		}
-		if s.readers[r].how == perhaps { // before another one that was taken for the writer
+		if s.readers[r].how == perhaps { // perhaps it was said of another transaction that was taken for the writer
 			s.reads.saw(&s.ledger, r, surely)
 		}
 		s.signs.stood.readFrom(&s.causes, v, t, label)
@@ -142,14 +142,14 @@ func (s *registers) overwriteAfter(v, t uint32) {
 	}
 }
 
-// diverging is the latest other write record that overwrote the version which id overwrote
-// after its transaction had read it; 0 if there is none. If n diverge, each is reported, and
-// gets the two anti-dependencies with the one before it. All pairs would be n^2 edges that say
-// the same. One whose outcome is unknown comes last.
+// diverging finds the other write records that overwrote the same version as id, after their
+// transactions had read it. It returns the latest one, 0 if there is none. If n diverge, each is
+// reported, and gets the two anti-dependencies with the one before it. All pairs would be n^2 edges
+// that say the same. One whose outcome is unknown comes last.
 //
-// That holds among transactions that asked for the same level. One that asked for less gives no
-// anti-dependencies in some views, so two beside it would not be connected through it. So
-// transactions that asked for another level are linked in pairs.
+// That holds among transactions that asked for the same level. A transaction that asked for less gives
+// no anti-dependencies in some views. So it would not connect two others. So transactions that asked
+// for another level are linked in pairs.
 func (s *registers) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
@@ -169,8 +169,8 @@ func (s *registers) diverging(id uint32) uint32 {
 	return other
 }
 
-// part notes the records that diverged from id, which is about to be taken back. They diverge
-// from the one before it all the same, and no edge shows that yet.
+// part notes the records that diverged from id, which is about to be taken back. They also diverge from
+// the record before id, and no edge shows that yet.
 func (s *registers) part(id uint32) {
 	w := &s.writes[id]
 	if w.pred == 0 || w.blind || s.versions[w.pred].flags&ambiguous != 0 {
@@ -183,13 +183,12 @@ func (s *registers) part(id uint32) {
 		}
 		s.parted = append(s.parted, o)
 		if !s.ofUnknownOutcome(x.txn) {
-			return // the ones behind it diverged from it
+			return // the records behind x diverged from x
 		}
 	}
 }
 
-// diverge reports that the write records id and other, 0 for none, overwrote one
-// version, which was not known of them.
+// diverge reports that the write records id and other overwrote one version. other may be 0 for none.
 func (s *registers) diverge(id, other uint32) {
 	if other == 0 {
 		return
@@ -202,16 +201,16 @@ func (s *registers) diverge(id, other uint32) {
 	}
 }
 
-// missed gives the anti-dependency of w, which replaced what x did, on x: its transaction read
-// that version, unless it had read another one.
+// missed gives the anti-dependency from w's transaction to x's. Both replaced one version. w's
+// transaction read that version, unless it only named it.
 func (s *registers) missed(w, x *write) {
 	if !s.NamedOnly(w.pred, w.txn) {
 		s.edge(w.txn, x.txn, RW, x.version, 0)
 	}
 }
 
-// divergeInRow reports the latest write record that replaced what id did, as id did: it wrote
-// or deleted the row too.
+// divergeInRow reports the latest write record that replaced the same version as id, in the same way:
+// both wrote the row, or both deleted it.
 func (s *registers) divergeInRow(id uint32) {
 	w := &s.writes[id]
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
@@ -227,8 +226,8 @@ func (s *registers) divergeInRow(id uint32) {
 // beginsRow says whether who replaces v begins another row: no order of writes leads there.
 func (s *registers) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
 
-// MayBeOtherRows says whether two transactions that read v and wrote its key may have written
-// two rows. Then a transaction deleted the key that did not just replace v as they did.
+// MayBeOtherRows says whether two transactions that read v and wrote its key may have written two rows.
+// Then a transaction deleted the key, and it is not one that replaced v as they did.
 func (s *registers) MayBeOtherRows(v uint32) bool {
 	flags := s.keys[s.versions[v].key].flags
 	if !s.opt.Rows || flags&deleted == 0 {
@@ -257,8 +256,8 @@ func (s *registers) ReplacedBy(n uint32, key string) uint64 {
 	return 0
 }
 
-// EachReplaced calls fn with those who read v and replaced it, the latest first, and what
-// they wrote, until it returns false.
+// EachReplaced calls fn with the transactions that read and replaced v, the latest first, and the
+// version that each wrote. It stops when fn returns false.
 func (s *registers) EachReplaced(v uint32, fn func(n, version uint32) bool) {
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		if w := &s.writes[id]; !w.blind && !fn(w.txn, w.version) {
@@ -273,8 +272,8 @@ func (s *registers) ofUnknownOutcome(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }
 
-// divergeFromOthers reports those that overwrote what id did and asked for another
-// level; their edges are given one by one.
+// divergeFromOthers reports the transactions that overwrote the same version as id, and asked for
+// another level. Their edges are given one by one.
 func (s *registers) divergeFromOthers(id uint32) {
 	w := &s.writes[id]
 	asked := s.txns[w.txn].asked
@@ -295,7 +294,7 @@ func (s *absences) countRoots(k uint32) {
 	numbered := x.flags&element != 0 || x.base != partlyOrdered // those with a number have their order
 	if id := s.versions[x.initial].over; numbered && id != 0 && s.isOrdered(s.writes[id].version) {
 		if next := s.writes[id].nextOver; next != 0 && s.isOrdered(s.writes[next].version) {
-			return // one more of those changes nothing
+			return // one more version with a number changes nothing
 		}
 	}
 	roots, fromInitial, given := 0, 0, 0
@@ -303,7 +302,7 @@ func (s *absences) countRoots(k uint32) {
 		roots++
 	}
 	if s.versions[x.initial].flags&overwritten != 0 && x.kind != event.List {
-		fromInitial = 1 // by one that has left memory
+		fromInitial = 1 // by a transaction that has left memory
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
 		switch w := &s.writes[id]; {

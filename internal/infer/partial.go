@@ -17,8 +17,8 @@ import (
 // reported, and its edges are taken back. From then on only the reads and writes themselves
 // count, as in ordered.go.
 
-// precedence says that the version from comes before another one, to. The transaction a left or
-// saw the one, and b, which came later, found the other. 36 bytes.
+// precedence says that the version from comes before the version to. The transaction a left or saw the
+// one, and b, which came later, found the other. 36 bytes.
 type precedence struct {
 	from, to       uint32
 	a, b           uint32
@@ -161,7 +161,7 @@ func (s *orders) settlePartly(v uint32) {
 		return
 	}
 	k := s.versions[v].key
-	if !s.known(v) { // it was intermediate: those who read it have no place
+	if !s.known(v) { // it is an intermediate version: its readers have no place
 		s.orderAgain(k)
 		return
 	}

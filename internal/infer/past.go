@@ -13,7 +13,7 @@ type ExternalRead struct {
 	Version uint32
 	Key     uint32
 	Writer  uint32 // the one writer of the version, 0 for the initial version
-	First   uint32 // operation that saw it first, and the last one
+	First   uint32 // the first operation that saw the version, and the last one
 	Last    uint32
 	Reread  bool // another version had been seen before
 }
@@ -60,7 +60,7 @@ func (s *causes) readAgain(reads []ExternalRead, n uint32) {
 				r.Last = uint32(j)
 			}
 			if s.writesOf(txn, o, r.Key) {
-				break // from here on it reads its own
+				break // later reads see its own write
 			}
 		}
 	}
@@ -120,7 +120,8 @@ func (s *causes) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *e
 	return o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound
 }
 
-// identity is the hash that tells the version which a read of k shows by this text, or else by its value.
+// identity is the hash of the version that a read of k shows. The version's text tells it, or else its
+// value.
 func (k *key) identity(version []byte, value event.Hash) event.Hash {
 	if k.flags&versioned != 0 && len(version) > 0 {
 		return versionIdentity(version)
@@ -128,8 +129,8 @@ func (k *key) identity(version []byte, value event.Hash) event.Hash {
 	return value
 }
 
-// comparedWith is the value that a cas of the decoded record found: the one that it expected,
-// or the one that it says it saw. It is empty where the cas names none.
+// comparedWith is the value that a cas of the decoded record found. A successful one found the value
+// that it expected, and a failed one reports it. It is empty if the cas names none.
 func (s *absences) comparedWith(o *event.Op) (text []byte, h event.Hash) {
 	x := &s.scratch.Extras[o.Extra]
 	if o.Flags&event.Success != 0 {
@@ -263,10 +264,9 @@ func (s *registers) sawOwnFuture(c *touch, n uint32) {
 	}
 }
 
-// Missed is a version that n wrote and that a reader of v is known to have missed, 0 if there
-// is none. For a register, n read v before it wrote, or v is the initial version. For a list,
-// it is an append that the read which ended at v did not show, unless another transaction may
-// have made it.
+// Missed is a version that n wrote and that a reader of v is known to have missed, 0 if there is none.
+// For a register, n read v before it wrote, or v is the initial version. For a list, it is an append
+// that a read up to v did not show, and that no other transaction can have made.
 func (s *causes) Missed(n, v uint32) uint32 {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {
@@ -385,7 +385,7 @@ func (s *causes) EachKept(k uint32, fn func(version, writer uint32)) {
 }
 
 // Overtake notes that n, another writer of v's key, has retired behind v's, which is w. To read v now
-// is to read an old state, as far as is known. If the two ran beside each other, it is a guess.
+// is to read an old state, as far as is known. If the two ran at the same time, it is a guess.
 func (s *causes) Overtake(v, w, n uint32) {
 	if s.endedBefore(w, n) || s.Follows(w, n) {
 		s.versions[v].flags |= overwritten
@@ -400,7 +400,7 @@ func (s *causes) Overtaken(v uint32) (is, guess bool) {
 	return x != 0, x == overtaken
 }
 
-// OvertakeLast is Overtake of what n left of k, which w wrote too.
+// OvertakeLast is Overtake of the version of k that n left. w wrote k too.
 func (s *causes) OvertakeLast(n, k, w uint32) {
 	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {
 		s.Overtake(v, n, w)

@@ -14,18 +14,18 @@ import (
 // maxProof is how many values are noted of one transaction. One of them would be enough.
 const maxProof = 16
 
-// Proofs appends to dst the evidence that the unknown transaction n took effect: ValueKeys in
-// groups. Each group must keep one that names its writer. ok is false when nothing in memory
+// Proofs appends to dst the evidence that the unknown transaction n took effect: ValueKeys in groups.
+// In each group, at least one value must keep naming its writer. ok is false when nothing in memory
 // shows it.
 func (s *causes) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
 	return s.proofs(dst, n, nil, s.hasOneWriter)
 }
 
-// TookEffect says whether the unknown transaction n surely took effect, whatever comes. Others
-// saw a version of it that no retry can have written: its operations tell it, or the contract
-// declares values to be unique. A retry writes elements of sets and lists again, whatever is
-// declared. If all says that all records have come, no retry has. But a writer without a record
-// may have added an element of a set.
+// TookEffect says whether the unknown transaction n surely took effect, whatever comes. Others saw a
+// version of it that no retry can have written. That is so if operations tell the version, or the
+// contract declares values to be unique. A retry writes elements of sets and lists again, whatever is
+// declared. If all says that all records have come, no retry has. But a writer without a record may
+// have added an element of a set.
 func (s *causes) TookEffect(n uint32, all bool) bool {
 	_, ok := s.proofs(nil, n, nil, func(v uint32) bool {
 		k := &s.keys[s.versions[v].key]
@@ -60,8 +60,8 @@ func (s *causes) MayBeRewritten(n uint32, keys []string) bool {
 	return false
 }
 
-// proofs avoids the transactions in path, which n is to prove. It takes the versions that are
-// proof of their writers.
+// proofs avoids the transactions in path, which n is to prove. It uses only versions for which names is
+// true.
 func (s *causes) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uint32) bool) (_ [][]uint64, ok bool) {
 	if s.txns[n].flags&unknown == 0 {
 		return dst, true
@@ -78,7 +78,7 @@ func (s *causes) proofs(dst [][]uint64, n uint32, path []uint32, names func(v ui
 	if len(direct) > 0 {
 		return append(dst, direct), true
 	}
-	// Those who saw its values are of unknown outcome themselves.
+	// The transactions that saw its values have unknown outcomes themselves.
 	path = append(path, n)
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		v := s.writes[id].version

@@ -17,25 +17,25 @@ type OpenRead uint8
 
 const (
 	Decided          OpenRead = iota
-	OpenNothing               // it found nothing, and somebody may have deleted what was there
-	OpenUnrecorded            // no record wrote what it saw, and one without a record may have
+	OpenNothing               // it found nothing, and somebody may have deleted the key
+	OpenUnrecorded            // no record wrote the value that it saw, and a transaction without a record may have
 	OpenRepeating             // the values of the key's pattern repeat
-	OpenSeveral               // several transactions may have written what it saw
+	OpenSeveral               // several transactions may have written the value that it saw
 	OpenSearched              // several may have written the value: the search for an order of the writers decides which
-	OpenUnattributed          // no record wrote what it saw, and one should have
+	OpenUnattributed          // no record wrote the value that it saw, and the contract says that one must have
 	OpenNameless              // versions of the key are told by their texts, and the read has none
 	OpenCounter               // of a counter: which increments it saw is not known
-	OpenOne                   // one transaction wrote what it saw, and need not be whom it read from
-	OpenMeanwhile             // so it is of this reader alone, which ran beside the writer: see stood.go
-	OpenDeleted               // of a list, which somebody deleted as a whole
+	OpenOne                   // one transaction wrote the value that it saw, and it may have read the value from another one
+	OpenMeanwhile             // the same, for this reader alone, which ran at the writer's time: see stood.go
+	OpenDeleted               // of a list that somebody deleted
 	OpenRow                   // of a column of a row, whose version may be of a write of another column: see columns.go
 	OpenUnchecked             // of a key or a kind of operation from which nothing is inferred
 	openCauses
 )
 
-// Reads are the reads of transactions that count. A key has the first read of a transaction,
-// and later ones that differed. A scan has each row, and each key that it does not show. A write
-// or delete is a read only where it names the version that it replaced.
+// Reads are the reads of transactions that count. A key has the first read of a transaction, and later
+// ones that differed. A scan counts as a read of each row, and of each key that it does not show. A
+// write or delete is a read only if it names the version that it replaced.
 type Reads struct {
 	Total int64
 	Open  [openCauses]int64 // by cause; what is counted as decided is not kept
@@ -104,8 +104,8 @@ func (x *reader) why(version OpenRead) OpenRead {
 	return version
 }
 
-// settle lets the readers of v count by what is known of v now. O(readers), where that is another
-// cause. A cause that changed with the key is noticed with the next reader.
+// settle lets the readers of v count by what is known of v now. O(readers) if the cause has changed. A
+// cause that changed with the key is noticed with the next reader.
 func (r *Reads) settle(s *ledger, v uint32) {
 	x := &s.versions[v]
 	if x.readers == 0 {
@@ -167,7 +167,8 @@ func (s *ledger) openBy(v uint32) OpenRead {
 	return OpenUnrecorded
 }
 
-// mark gives v these flags and takes those, and its readers with it.
+// mark sets some flags of v and clears others. It counts the readers of v by the cause that is true
+// now.
 func (s *ledger) mark(v uint32, gain, lose versionFlags) {
 	x := &s.versions[v]
 	x.flags = x.flags&^lose | gain

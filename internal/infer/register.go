@@ -45,7 +45,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.own = s.own[:0]
 	ops := b.OpsOf(t)
 	ranges := slices.ContainsFunc(ops, func(o event.Op) bool { return o.Kind == event.Range })
-	for i := range ops { // they name the versions in all operations on these keys, of rows too
+	for i := range ops { // a row names the versions of its key for all operations of the transaction on that key
 		if o := &ops[i]; o.Kind == event.Range {
 			s.tellByRows(b, t, o)
 		} else if ranges && tells(b, o) {
@@ -251,9 +251,9 @@ func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool
 	}
 }
 
-// readOwn is a read behind a write of the same transaction. That it differs is reported once,
-// whether it had misread the key before it wrote it or not: weaker levels forbid this. An empty read
-// behind an own delete may tell no version, though the delete told one.
+// readOwn is a read behind a write of the same transaction. A difference is reported once. It is
+// reported also if the transaction had misread the key before it wrote it, since weaker levels forbid
+// this. An empty read behind an own delete may tell no version, though the delete told one.
 func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	if nothing && c.lastWrite != 0 && s.isDelete(&s.writes[c.lastWrite]) {
 		return
@@ -287,8 +287,8 @@ func (s *registers) ofOwnRow(c *touch, version event.Hash) bool {
 	return false
 }
 
-// foundNothing notes that k had no value. The value that was taken as there before watching
-// began was not there. Or it came in between, from a writer that nobody recorded.
+// foundNothing notes that k had no value. So the value that was taken as older than the first record
+// was not there. Or a writer without a record wrote it in between.
 func (s *registers) foundNothing(k uint32) {
 	x := &s.keys[k]
 	if x.flags&foundNothing != 0 {
@@ -334,7 +334,7 @@ func (s *kinds) install(c *touch, n uint32) {
 	if c.readVer != 0 && s.wroteIn(c, c.readVer) {
 		// Its read and its write are two versions of one value, or it read the future.
 		s.makeAmbiguous(c.readVer)
-		if !s.values.has(s.valueKey(c.readVer)) { // else one who has left memory may have written it
+		if !s.values.has(s.valueKey(c.readVer)) { // else a transaction that has left memory may have written it
 			s.suspectFuture(c.readVer, n, c.readOp)
 		}
 	}
@@ -345,9 +345,9 @@ func (s *kinds) install(c *touch, n uint32) {
 		s.saw(c.readVer, n, c.readOp, k.flags&versioned == 0 || c.readLen == 0)
 	}
 	pred := c.readVer
-	if k.flags&versioned != 0 && c.readLen != 0 { // it says that it replaced another version than it read
+	if k.flags&versioned != 0 && c.readLen != 0 { // the write names the version that it replaced, and the transaction had read another one
 		pred = c.readLen
-		if s.wroteIn(c, pred) { // or that it replaced its own
+		if s.wroteIn(c, pred) { // it names a version that it wrote itself
 			s.makeAmbiguous(pred)
 		}
 		s.saw(pred, n, c.readOp, true)
@@ -364,7 +364,7 @@ func (s *kinds) install(c *touch, n uint32) {
 	}
 	rmw := pred != 0 && s.versions[pred].names()
 	if k.flags&element != 0 && c.readVer == k.initial {
-		rmw = false // who adds what is added already changes nothing
+		rmw = false // to add an element that is there already changes nothing
 	}
 	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 		id := s.own[i-1].write
@@ -396,8 +396,7 @@ func (s *kinds) install(c *touch, n uint32) {
 	}
 }
 
-// saw gives the edges of n's read of v: from its writer, and to those who
-// overwrote it.
+// saw gives the edges of n's read of v: from the writer of v, and to the transactions that overwrote v.
 func (s *registers) saw(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|old|overwrittenByWriter) != 0 || s.opt.Ordered {

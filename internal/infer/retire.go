@@ -18,7 +18,8 @@ func (s *memory) Expire(now int64, out *Out) {
 	}
 }
 
-// ExpireShare is Expire for one in so many of the transactions that would expire at some time, the oldest ones.
+// ExpireShare is Expire for a share of all transactions that would expire at some time, the oldest
+// ones: one in so many.
 func (s *memory) ExpireShare(share int, out *Out) {
 	s.begin(out)
 	for n := len(s.expiry.heap)/share + 1; n > 0 && len(s.expiry.heap) > 0; n-- {
@@ -101,7 +102,7 @@ func (s *memory) Retire(n uint32, out *Out) {
 		r := &s.readers[id]
 		next, v := r.nextOfTxn, r.version
 		x := &s.versions[v]
-		if x.oldest == id && x.readers != id { // as dropReader: mostly somebody has read it since
+		if x.oldest == id && x.readers != id { // as dropReader does; mostly another transaction has read the version since
 			x.oldest = r.newer
 			*r = reader{}
 			s.free.readers.Give(id)
@@ -115,7 +116,7 @@ func (s *memory) Retire(n uint32, out *Out) {
 				s.keepLate(v)
 			}
 		}
-		if x.readers == 0 && again { // several wrote it who are gone: it is known by the filter
+		if x.readers == 0 && again { // several transactions that are gone wrote it: the filter knows it
 			s.drop(v)
 		} else if x.readers == 0 {
 			s.supersede(v)
@@ -250,7 +251,7 @@ func (s *registers) supersede(v uint32) {
 	}
 }
 
-// drop forgets the register version v. The filter keeps that it existed.
+// drop forgets the register version v. The filter remembers that the version existed.
 func (s *orders) drop(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.flags&(initialVersion|nothing) != 0 {
@@ -326,7 +327,7 @@ func (s *orders) unlinkFromTxn(id uint32) {
 }
 
 // dropIfUnused frees a version that nobody wrote or read any more. A value from before watching that
-// was read stays: it is there until somebody replaces it.
+// somebody read stays until somebody replaces it.
 func (s *registers) dropIfUnused(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 || x.flags&(baseline|seen) == baseline|seen ||

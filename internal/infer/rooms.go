@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// The rooms of inference, lowest first. Each has its own fields and methods. A room has the one
-// below it as a field, and may use all that is below. It does not see those above or beside it:
-// the compiler holds that.
+// The rooms of inference, lowest first. Each has its own fields and methods. A room has the room below
+// it as a field, and may use all rooms below. It cannot name the rooms above or beside it: the compiler
+// would refuse that.
 //
 //	ledger      what is known: transactions, sessions, keys, versions, who wrote and read them
 //	absences    what no record has told, and one may tell yet
@@ -21,8 +21,8 @@ import (
 //	memory      what leaves memory, and comes back
 //	State       a record, and what the graph and the searches ask
 
-// ledger has the transactions, their sessions, the keys, their versions, and who wrote and read
-// them. It says where an edge is, and which have left.
+// ledger has the transactions, their sessions, the keys, their versions, and who wrote and read them.
+// It finds edges, and knows which transactions have left.
 type ledger struct {
 	opt Options
 
@@ -71,8 +71,7 @@ type ledger struct {
 	decoder      event.Decoder
 }
 
-// absences has what waits for records that may come yet, and the patterns of keys whose values
-// repeat.
+// absences has the questions that wait for records, and the patterns of keys whose values repeat.
 type absences struct {
 	ledger
 	patient  dueQueue // reads of values whose writer has no record so far, by the reader's end
@@ -93,7 +92,7 @@ type absences struct {
 	freed     uint32 // counts versions that were freed
 }
 
-// causes has what tells whether a reader can have read from a writer.
+// causes knows whether a reader can have read from a writer.
 type causes struct {
 	absences
 	kept []keptRead // see found_before.go
@@ -108,8 +107,8 @@ type orders struct {
 	partial partial
 }
 
-// registers has keys whose operations read and write whole values: registers, and the elements
-// of sets. It also has what becomes of a version of any kind: several writers, a delete, its end.
+// registers has keys whose operations read and write whole values: registers, and the elements of sets.
+// It also does what is common to versions of all kinds: several writers, a delete, leaving memory.
 type registers struct {
 	orders
 	late    []uint32 // the versions with the flag lateReaders, oldest first
@@ -117,11 +116,11 @@ type registers struct {
 
 	// Scratch of the transaction in work; no state.
 	own []own
-	// parted are the write records that replaced the same version as a write which is taken back. So
-	// each had diverged from it: see diverge.
+	// parted are the write records that replaced the same version as a write which is taken back. Each
+	// of them had diverged from that write: see diverge.
 	parted  []uint32
 	promote []uint32 // transactions of unknown outcome that somebody has read from now
-	demote  []uint32 // transactions of unknown outcome that perhaps nobody reads from any more
+	demote  []uint32 // transactions of unknown outcome that may have lost their last reader
 }
 
 // lists has keys whose operations append.
@@ -186,8 +185,8 @@ type memory struct {
 	warmed  uint64 // keeps the loads of Warm
 }
 
-// State is all that inference remembers. Use [New]. It is not safe for concurrent use and does
-// nothing by itself: no clock, no I/O. It may not be copied.
+// State is the whole memory of inference. Use [New]. It is not safe for concurrent use and does nothing
+// by itself: no clock, no I/O. It may not be copied.
 type State struct {
 	memory
 
@@ -196,7 +195,7 @@ type State struct {
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32
-	// reshown are keys of lists in which a record may have shown elements whose place another one takes.
+	// reshown are keys of lists. A record that another one replaces may have shown their elements.
 	reshown []uint32
 }
 

@@ -36,8 +36,8 @@ func (s *registers) partRows(v, q uint32) {
 	}
 }
 
-// otherRow says whether q, which is behind v in the order of the key, may be of another row. Where
-// that is not known it is counted.
+// otherRow says whether q, which is behind v in the order of the key, may be of another row. If that is
+// not known, the pair is counted.
 func (s *orders) otherRow(v, q uint32) bool {
 	if !s.opt.Rows || s.versions[q].flags&tombstone != 0 {
 		return false

@@ -300,6 +300,12 @@ func (r *room) query(name, rest string) error {
 		for _, k := range r.keys(rest) {
 			r.printList(k)
 		}
+	case "lacks":
+		for _, k := range r.keys(rest) {
+			r.printLacks(k)
+		}
+	case "outlived":
+		return r.printOutlived(rest)
 	case "keys-of":
 		for _, id := range strings.Fields(rest) {
 			r.printf("%s wrote %d keys", id, len(r.s.WrittenKeys(nil, r.s.WithID(id, ""))))

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/zeebo/xxh3"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the histories of testdata print into their files")
@@ -154,6 +156,8 @@ type room struct {
 	out     Out
 	edges   []Edge // of the latest step
 	printed []string
+
+	tentative int // how many unknown transactions are kept that have expired; 0: as many as without a test
 }
 
 // millisecond is the unit of times in testdata, ns.
@@ -187,13 +191,23 @@ func (r *room) block(commands []string) ([]string, error) {
 	return r.printed, nil
 }
 
+// begin makes a new state. Who asked for read-uncommitted may read what was never committed.
+func (r *room) begin() {
+	r.s = New(r.opt)
+	if r.tentative > 0 {
+		r.s.tentative = r.tentative
+	}
+	asked := uint32(xxh3.HashString("read-uncommitted")) | 1
+	r.s.AskWhoReadsAnything(func(n uint32) bool { return r.s.txns[n].asked == asked })
+}
+
 // between does what the manner asks for between two commands.
 func (r *room) between() error {
 	switch r.manner {
 	case "snapshots":
 		reader := &flat.Reader{Bytes: r.s.AppendState(flat.NewWriter(nil)).Bytes()}
 		untimed := r.s.untimed
-		r.s = New(r.opt)
+		r.begin()
 		r.s.untimed = untimed
 		r.s.ReadState(reader)
 		return reader.Err
@@ -221,6 +235,15 @@ func (r *room) indexes() error {
 			return fmt.Errorf("%s: %d are noted, %d are there", name, n[0], n[1])
 		}
 	}
+	if s.txns[0] != (txn{}) || s.versions[0] != (version{}) || s.keys[0] != (key{}) || s.writes[0] != (write{}) || s.readers[0] != (reader{}) {
+		return errors.New("number 0, which is nobody's, holds something")
+	}
+	stale := slices.ContainsFunc(s.versions, func(x version) bool { return x.key == 0 && x != version{} }) ||
+		slices.ContainsFunc(s.writes, func(x write) bool { return x.version == 0 && x != write{} }) ||
+		slices.ContainsFunc(s.readers, func(x reader) bool { return x.version == 0 && x != reader{} })
+	if stale {
+		return errors.New("a free number holds something that its next user would find")
+	}
 	return nil
 }
 
@@ -238,7 +261,7 @@ func (r *room) command(name, rest string) error {
 		return r.options(rest)
 	}
 	if r.s == nil {
-		r.s = New(r.opt)
+		r.begin()
 	}
 	if name != "txn" && name != "json" {
 		if err := r.bringAll(); err != nil {
@@ -287,7 +310,8 @@ func (r *room) command(name, rest string) error {
 	return r.query(name, rest)
 }
 
-// options sets those that are named, as name or name=ms.
+// options sets those that are named, as name or name=ms. tentative=N is no option of inference: it is how
+// many unknown transactions are kept behind the window.
 func (r *room) options(rest string) error {
 	o := Options{}
 	flags := map[string]*bool{
@@ -301,6 +325,14 @@ func (r *room) options(rest string) error {
 		name, value, _ := strings.Cut(word, "=")
 		if flag := flags[name]; flag != nil && value == "" {
 			*flag = true
+			continue
+		}
+		if name == "tentative" {
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return err
+			}
+			r.tentative = n
 			continue
 		}
 		span, ms := spans[name], 0

@@ -10,11 +10,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A scan is a read of a set, or of a range of keys. It shows some places of its domain: the
-// elements of the set, or the keys between the bounds. It found nothing at every other place,
-// also at places that nobody has heard of yet. So when a place is made later, the scans in
-// memory that cover it become readers of its initial version. A scan that has retired needs no
-// edge: edges out of it agree by rule (b).
+// A scan is a read of a set, or of a range of keys. It shows some places of its domain: the elements of
+// the set, or the keys between the bounds. It found nothing at all other places, even at places that no
+// record has named yet. So when a place is made later, the scans in memory that cover it become readers
+// of its initial version. A scan that has retired needs no edge: edges out of it agree by rule (b).
 //
 // An element of a set is a key of its own, a register that is there or not. Its name consists
 // of the set's name and its text, with a byte that no UTF-8 text has before each.
@@ -22,7 +21,7 @@ import (
 // scan is 40 bytes.
 type scan struct {
 	from, to   ref    // of a range, in State.bounds; 0 is open
-	txn, op    uint32 // who read, and with which operation
+	txn, op    uint32 // the reader, and its operation
 	domain     uint32 // the set, or the key that stands for all keys of an epoch
 	prev, next uint32 // in the domain's list
 	nextOfTxn  uint32
@@ -137,7 +136,8 @@ func (s *sets) foundMissing(id, k uint32) {
 }
 
 // addScan notes a scan of n, the transaction in work. The scan comes into the list of its domain when
-// all operations of n are counted: see linkScans. Until then n may read more of what it covers.
+// all operations of n are counted: see linkScans. Until then n may read more of the places that the
+// scan covers.
 func (s *sets) addScan(n, op, domain uint32, from, to []byte) {
 	id, ok := s.freeScans.Take()
 	if !ok {
@@ -369,8 +369,8 @@ func (s *sets) covers(x *scan, name []byte) bool {
 	return (x.from == 0 || bytes.Compare(name, s.bounds.get(x.from)) >= 0) && (x.to == 0 || bytes.Compare(name, s.bounds.get(x.to)) < 0)
 }
 
-// enrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack it are
-// not asked: a key that their source's first range lacked was counted as not checked.
+// enrollAgain puts k, which came back, among the ordered keys. It is not compared with scans in memory
+// that lack it: if the source's first range lacked the key, that was counted as not checked.
 func (s *sets) enrollAgain(k uint32) {
 	for i := range s.ordered {
 		if r := &s.ordered[i]; s.within(k, r.domain) {

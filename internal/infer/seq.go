@@ -2,10 +2,10 @@ package infer
 
 import "math/bits"
 
-// seqSet is the set of members of a session that came: bit i of words[w] says that the one with
-// seq base+64w+i did. Full words at the beginning are dropped. So a session in order needs one
-// word. If its records come over partitions that are read unevenly, it needs as many as the
-// disorder is wide.
+// seqSet is the set of members of a session that came: bit i of words[w] says that the one with seq
+// base+64w+i did. Full words at the beginning are dropped. So a session in order needs one word. If its
+// records come over partitions that are read at different speeds, it needs one bit for each place of
+// the disorder.
 type seqSet struct {
 	base  int64
 	words []uint64

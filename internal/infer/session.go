@@ -24,7 +24,7 @@ type sessionFlags uint8
 
 const (
 	overlapping sessionFlags = 1 << iota
-	outOfOrder               // a member retired before one that precedes it
+	outOfOrder               // a member retired before another one that precedes it in the session
 	recent                   // used since the hand of spill.go passed it last
 	seqOnly                  // a member has seq and no times of its own
 	timesOnly                // a member has times and no seq
@@ -92,8 +92,8 @@ func (s *ledger) linkSession(n uint32) {
 	if invariants.Enabled {
 		s.checkNeighbours(n, prev, next)
 	}
-	// Members overlap whatever became of them, if it is known when they ended; the
-	// order leads around those that aborted.
+	// Members of any outcome can overlap, if their ends are known. The order leads around aborted
+	// members.
 	before, after := prev, next
 	p, q := &s.txns[prev], &s.txns[next]
 	if prev != 0 && !(p.steady() && p.apart(t)) || next != 0 && !(q.steady() && t.apart(q)) {
@@ -184,8 +184,8 @@ func (t *txn) drift(x *session) {
 // SessionOrder says whether some transaction that counts had a place in a session.
 func (s *ledger) SessionOrder() bool { return s.sessionOrder }
 
-// linkRetired gives the edges between n and the latest retired members. One that
-// follows n is reported by rule (d); where both do, one report is enough.
+// linkRetired gives the edges between n and the latest retired members. If a retired member follows n,
+// rule (d) reports it. If both follow n, one report is enough.
 func (s *ledger) linkRetired(x *session, n uint32) {
 	known := s.txns[n].flags&unknown == 0
 	switch {
@@ -208,7 +208,7 @@ func (s *ledger) overlaps(x *session, a, b uint32) bool {
 	}
 	x.flags |= overlapping
 	s.Counters.Overlapping++
-	if s.txns[a].gen < s.txns[b].gen { // the one that came last first
+	if s.txns[a].gen < s.txns[b].gen { // the latest arrival first
 		a, b = b, a
 	}
 	s.anomaly(Anomaly{Kind: SessionOverlap, A: a, B: b, Certain: true})
@@ -277,7 +277,7 @@ func (s *ledger) leaveSession(n uint32) {
 	t.sessPrev, t.sessNext = 0, 0
 }
 
-// retireSession keeps n as its session's latest retired member, where no later one has retired.
+// retireSession keeps n as its session's latest retired member, unless a later member has retired.
 func (s *ledger) retireSession(n uint32) {
 	t := &s.txns[n]
 	if t.flags&inSession == 0 {

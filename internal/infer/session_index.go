@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// sessionIndex finds the neighbours of a session's member by its seq or its time. Members of
-// one session may come over several partitions, and arrive as far apart as these are read
-// unevenly. A walk along the list would pass all between. With 4 partitions of a topic read from
-// its beginning that was 60% of all time. The index is made for a session when a walk gets long.
+// sessionIndex finds the neighbours of a session's member by its seq or its time. Members of one
+// session may come over several partitions, and then arrive far apart if the partitions are read at
+// different speeds. A walk along the list would pass all between. With 4 partitions of a topic read
+// from its beginning that was 60% of all time. The index is made for a session when a walk gets long.
 // It is not a part of the state, and gives the same as the walk.
 //
-// Members that all have seq, each its own and near the others, have slots: a place takes
-// constant time. Other members are in rows, which give a place in O(log n).
+// If all members have a seq of their own, and these are near each other, the members have slots. A
+// place then takes constant time. Other members are in rows, which give a place in O(log n).
 type sessionIndex struct {
 	mode  indexMode
 	base  int64    // seq of the first slot, a multiple of 64
@@ -28,7 +28,7 @@ const (
 	unindexed indexMode = iota
 	inSlots             // by seq
 	inRows              // by seq or, where no member has one, by time
-	walked              // some members have seq and others do not: no one order has all
+	walked              // some members have seq and others do not, so no order has all of them
 )
 
 // longWalk is after how many steps along the list the slots are asked.
@@ -94,7 +94,7 @@ func (s *ledger) indexAll(t *txn) {
 	}
 }
 
-// rowAll puts all members of the session's list into rows, if one order has them all.
+// rowAll puts all members of the session's list into rows, if one order holds all of them.
 func (s *ledger) rowAll(id uint32) {
 	p := &s.sessionIndexes[id]
 	*p = sessionIndex{mode: inRows}
@@ -160,8 +160,8 @@ func (s *ledger) indexMember(n uint32) {
 	p.empty = min(p.empty, at>>6)
 }
 
-// unindexMember forgets n, which leaves its session's list; empty says that
-// nobody is left in it.
+// unindexMember forgets n, which leaves its session's list. empty says that the list has no member
+// left.
 func (s *ledger) unindexMember(n uint32, empty bool) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.sessionIndexes) {

@@ -13,7 +13,7 @@ type memberRows [][]rowMember
 // maxRow bounds what one arrival moves: 2 KiB.
 const maxRow = 128
 
-// rowMember is a member. Its seq, or its start where the members have none, is at hand: only
+// rowMember is a member. Its seq is at hand, or its start if the members have no seq. Only members with
 // equal ones are compared by their transactions.
 type rowMember struct {
 	at int64
@@ -28,7 +28,7 @@ func (s *ledger) rowMember(n uint32) rowMember {
 	return rowMember{t.start, n}
 }
 
-// any is some member, 0 if there is none.
+// any returns one of the members, 0 if there is none.
 func (r memberRows) any() uint32 {
 	if len(r) == 0 {
 		return 0
@@ -52,8 +52,8 @@ func (r memberRows) firstMember(has func(rowMember) bool) (row, column int) {
 	return row, column
 }
 
-// rowNeighbours gives the members between which n belongs: behind those that it does not
-// precede.
+// rowNeighbours gives the two members between which n belongs. n comes behind all members that it does
+// not precede.
 func (s *ledger) rowNeighbours(r *memberRows, n uint32) (prev, next uint32) {
 	slot := s.rowMember(n)
 	row, column := r.firstMember(func(m rowMember) bool { return s.memberFollows(m, slot) })

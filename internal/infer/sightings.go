@@ -12,15 +12,15 @@ const (
 	mostSightings  = 1 << 15
 )
 
-// sightings remember where values were seen: the latest of each slot. A slot forgets the value that
-// another one replaces.
+// sightings remember where values were seen: the latest of each slot. A slot forgets its value when it
+// takes another one.
 type sightings struct {
 	slots  []sighting // nil before the first
 	filled int        // slots
 }
 
-// see remembers that the value was seen there, and returns where it was seen before: there,
-// if it was not. The table has at most so many entries.
+// see remembers where the value was seen, and returns where it was seen before. If it was not seen
+// before, it returns the present place. The table has at most so many entries.
 func (s *sightings) see(value, where uint64, most int) uint64 {
 	if 8*s.filled >= len(s.slots) && len(s.slots) < most {
 		s.grow(min(max(4*len(s.slots), leastSightings), most))

@@ -56,7 +56,7 @@ func (o *Options) strangers() bool { return o.Observed && (o.UnmonitoredWriters 
 // the key.
 func (o *Options) vacant() bool { return o.DeletesUnseen || o.UnmonitoredWriters }
 
-// enterPattern gives k, which is new, its pattern.
+// enterPattern gives the new key k its pattern.
 func (s *registers) enterPattern(k uint32, name []byte) {
 	x := &s.keys[k]
 	if s.opt.ByVersion {
@@ -112,7 +112,7 @@ func (s *absences) tellByVersion(k uint32) {
 	s.Counters.Versioned++
 	if x.stamp == s.stamp && int(x.touch) < len(s.touches) && s.touches[x.touch].key == k {
 		if c := &s.touches[x.touch]; c.flags&wrote != 0 || c.flags&(hasRead|readNothing) == hasRead {
-			c.flags |= nameless // what it wrote or read before is told by its value
+			c.flags |= nameless // its earlier write or read names a version by value only
 		}
 	}
 	if x.count > 1 {
@@ -136,7 +136,7 @@ func (s *absences) sign(k uint32, why pattern.Sign) {
 	s.signs.new = append(s.signs.new, s.keys[k].pattern)
 }
 
-// secondWriter takes the sign that n and another transaction wrote v, both committed.
+// secondWriter takes the sign that two committed transactions wrote v, n and another one.
 func (s *absences) secondWriter(v, n uint32) {
 	if !s.opt.Observed || s.txns[n].state != counted || s.txns[n].flags&unknown != 0 {
 		return
@@ -190,15 +190,15 @@ func (s *absences) countRead(k uint32) {
 	}
 }
 
-// nobody marks v, which was read, if nobody is known to have written it.
+// nobody marks v, which was read, if no writer of v is known.
 func (s *absences) nobody(v uint32) {
 	if s.nobodyKnown(v) {
 		s.mark(v, unrecorded, 0)
 	}
 }
 
-// recorded says that n wrote v, whose writer was not known, and that no other writer is known.
-// Reads and replacements from before are concluded now.
+// recorded takes in that n wrote v. No other writer of v is known. Reads and replacements from before
+// are concluded now.
 func (s *registers) recorded(v, n uint32) {
 	x := &s.versions[v]
 	if x.flags&unrecorded == 0 {
@@ -220,8 +220,8 @@ func (s *registers) recorded(v, n uint32) {
 	s.replaceAgain(v, n)
 }
 
-// names says whether v names one version: it has not several possible writers, and not none
-// where there may be any number.
+// names says whether v stands for one version. It does not if it has several possible writers, or if it
+// has no known writer and the contract allows for any number.
 func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
 
 // readDuplicate takes a read of a key whose values repeat. Two faults need no identity: n did
@@ -341,8 +341,8 @@ func (s *absences) readSigns(r *flat.Reader) {
 	flat.ReadValue(r, "begun", &s.signs.begun)
 }
 
-// repeatsSince mutes k, which came back with these versions, if the values of its pattern
-// have turned out to repeat. Nobody who lives has read or written one of them.
+// repeatsSince mutes k, which came back with these versions, if the values of its pattern have turned
+// out to repeat. No live transaction has read or written one of them.
 func (s *absences) repeatsSince(k uint32, vs []uint32) {
 	x := &s.keys[k]
 	if !s.opt.Observed || x.kind > event.Register || s.signs.patterns.Get(x.pattern).Repeats == 0 || x.flags&(versioned|plainBefore) == versioned {

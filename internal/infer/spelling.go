@@ -5,8 +5,8 @@ import "github.com/isowatch/isowatch/event"
 // mostAsked is how many values of a key Spelling looks at.
 const mostAsked = 64
 
-// Spelling is a value that was written at the register of v, and for which same holds; "" if there is none
-// in memory. It follows the writes that overwrote each other from the first version on. O(mostAsked records).
+// Spelling is a value that was written at the register of v, and for which same holds; "" if there is
+// none in memory. It follows the chain of overwrites from the first version on. O(mostAsked records).
 func (s *ledger) Spelling(v uint32, in *event.Batch, same func(value string) bool) string {
 	k := &s.keys[s.versions[v].key]
 	if k.kind != event.Register {

@@ -7,10 +7,10 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// The state kept of retired transactions (docs/proofs.md, section 8) grows with the keys that a
-// source ever had. Beyond a cap, cold state goes out. Each key, session, and retired
-// transaction that these name is one record. It comes back, exactly as it was, before a
-// transaction that touches it is added.
+// The state kept of retired transactions (docs/proofs.md, section 8) grows with the keys that a source
+// ever had. Beyond a cap, cold state goes out. Each key, session, and retired transaction that these
+// name is one record. The record comes back, exactly as it was, before a transaction that touches it is
+// added.
 //
 // A key is cold when only the frozen state is left of it. Every version is the initial one, in
 // the list's spine, unplaced or kept. No live transaction wrote, read, showed or asks about
@@ -52,11 +52,11 @@ type spill struct {
 	sessions  int64
 	returned  int64 // records that came back
 	lingering []lingering
-	ready     int // of lingering: those from before this step
+	ready     int // of lingering: the entries from before this step
 	// dead are ids of transactions that came back and have left for good: their
 	// records are of no use from the next step on.
 	dead   []dead
-	doomed int // of dead: those from before this step
+	doomed int // of dead: the entries from before this step
 
 	// Scratch.
 	made     int // keys and sessions, in the step in work
@@ -176,8 +176,8 @@ func MembersOfRecord(kind RecordKind, record []byte, fn func(event.Hash)) error 
 	return r.err
 }
 
-// Needs calls fn with the records that adding t touches and that may be out. They are of its
-// keys, the rows that its ranges show, its session, and a transaction with its id.
+// Needs calls fn with the records that adding t touches and that may be out. They are the records of
+// its keys, of the rows that its ranges show, of its session, and of a transaction with its id.
 func (s *memory) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 	ops := b.OpsOf(t)
 	for i := range ops {

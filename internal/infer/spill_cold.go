@@ -4,9 +4,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// ColdKeys moves the hand on to the next key that may go out. It passes at most the given
-// number of keys, and counts it down. It returns the key with those that must go together with
-// it, or no key. pinned are keys that must stay.
+// ColdKeys moves the hand on to the next key that may go out. It passes at most the given number of
+// keys, and counts it down. It returns the key, with the keys that must go together with it, or no key.
+// pinned are keys that must stay.
 func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	for *visits > 0 {
 		*visits--
@@ -32,10 +32,10 @@ func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	return nil
 }
 
-// coldGroup says whether k may go out together with all other keys of the transactions of
-// unknown outcome that it names. They are then in s.spill.group. Whether such a transaction
-// took effect is looked up in all its writes and their readers (observedSome, proofs). So these
-// keys are in memory together, or out. Only its session may hold on to the transaction besides.
+// coldGroup says whether k may go out together with all other keys of the transactions of unknown
+// outcome that it names. Its result is in s.spill.group. Whether such a transaction took effect is
+// looked up in all its writes and their readers (observedSome, proofs). So these keys are in memory
+// together, or out. Only its session may hold on to the transaction besides.
 func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
 	p := &s.spill
 	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]
@@ -56,9 +56,9 @@ func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
 	for _, u := range p.unsure {
 		x := &s.txns[u.txn]
 		if s.sessions[x.session].unsure == u.txn {
-			u.pins++ // its session's order asks for its ranks only
+			u.pins++ // for the order of its session, its ranks are enough
 		}
-		if x.pins != u.pins || x.due > 0 { // what it read is asked about: the answer rests on who saw it take effect
+		if x.pins != u.pins || x.due > 0 { // a question names its reads: the answer rests on the transactions that saw it take effect
 			return false
 		}
 	}

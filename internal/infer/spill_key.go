@@ -8,11 +8,11 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// A key's record has these parts: version, kind, flags, name. The ids of the transactions that
-// it names. The versions, the initial one first, each with its write records. Which write
-// records overwrote which version. The key's own fields, and the values that it is known to
-// have held. Versions are named by their place in the record, from 1; 0 stands for no version.
-// So are transactions and write records.
+// A key's record has these parts: version, kind, flags, name. The ids of the transactions that it
+// names. Then the versions, each with its write records. The initial one is first. By version: the
+// write records that overwrote it. The key's own fields, and the values that it is known to have held.
+// Versions are named by their place in the record, from 1; 0 stands for no version. So are transactions
+// and write records.
 
 // Bits of a write record in a key's record.
 const (
@@ -126,9 +126,8 @@ func place(ns []uint32, n uint32) uint32 {
 	return 0
 }
 
-// BringKey takes back the key that SpillKey wrote out, and returns its number: 0
-// when it is there already, and what follows its record. The transactions that the
-// record names must be in memory.
+// BringKey takes back the key that SpillKey wrote out. It returns the key's number, 0 when it is there
+// already, and the bytes behind its record. The transactions that the record names must be in memory.
 func (s *memory) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, err error) {
 	if s.lookupKey(h) != 0 {
 		return 0, nil, nil

@@ -28,12 +28,12 @@ const (
 	retired   // left every order
 	inSession // linked in its session's list
 	stored    // the transaction has a record on disk: see spill.go
-	adrift    // neither seq nor its own times tell its place in its session
-	overruled // another record of it came too late: see Add
+	adrift    // it has no place in its session, by seq or by its own times
+	overruled // a second record of the transaction came too late: see Add
 	again     // it tries again what one without a record did: see attempts.go
 	cameLate  // its first record came after the lateness: see CameLate
 	toldLate  // its first record did not, but that with the outcome
-	unheard   // its client did not hear its outcome, which became known: it may have tried again
+	unheard   // its client got no answer, and the outcome became known later: the client may have tried again
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions
@@ -76,7 +76,7 @@ const (
 	used                              // since the hand of spill.go passed it last
 	element                           // of a set: see scan.go
 	versioned                         // its versions are told by their texts: see signs.go
-	plainBefore                       // and some were told by their values before
+	plainBefore                       // and operations named some versions by their values before
 	repeats                           // its values repeat, and name no version: see signs.go
 	voided                            // what rests on its values is being taken back: scratch
 	deletedAgain                      // more than once
@@ -120,12 +120,12 @@ const (
 	placed                      // in the spine
 	inUnplaced
 	chained // as kept, and had a neighbour in that chain
-	accused // a finding says that nobody wrote it, or that its writers aborted
+	accused // a finding says that the version has no writer, or that all its writers aborted
 	baseline
 	lateReaders         // read by a transaction that has retired
 	unattributed        // counted as read without a writer
 	overwritten         // by a transaction that is no longer kept: to read it now is to read an old state
-	overwrittenByWriter // some transaction that wrote it wrote the key again: intermediate there
+	overwrittenByWriter // a transaction wrote it and then wrote the key again: it is an intermediate version there
 	accusedOne          // a finding rests on its having exactly one writer
 	seen                // a transaction that has retired read it
 	seenSurely          // and its outcome was known
@@ -133,10 +133,10 @@ const (
 	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
 	tombstone           // a delete left it
 	nothing             // what deletes leave in an emptied key
-	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
+	unrecorded          // no known transaction that counts wrote it, and one without a record may have: it names no version
 	twofold             // of a list: a read showed it twice
-	wasThere            // taken as what was there before watching, until a possible writer of it came
-	overtaken           // overwritten, perhaps, by one that ran beside its writer and has left memory
+	wasThere            // taken as older than the first record, until a possible writer came
+	overtaken           // perhaps overwritten by a transaction that ran beside its writer and has left memory
 	ofAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
 
 	old = overwritten | overtaken
@@ -164,9 +164,9 @@ type version struct {
 	index    uint32 // lists: position in the spine, from 1
 }
 
-// write links a transaction to a version that it wrote. A register write that was installed
-// overwrote pred. That is the version that the transaction read. When it wrote blindly, it is
-// the initial one, since all others come after that.
+// write links a transaction to a version that it wrote. A register write that was installed overwrote
+// pred. That is the version that the transaction read. For a blind write, pred is the initial version,
+// since all others come after that one.
 type write struct {
 	txn, version uint32
 	nextOfTxn    uint32 // in the transaction's list, latest first
@@ -200,7 +200,7 @@ type howRead uint8
 
 const (
 	surely  howRead = iota // it read what the writer left
-	named                  // its write says that it replaced the version; it had read another one
+	named                  // its write says that it replaced the version, and it had read another version
 	perhaps                // it may have found the value before the writer left it: see stood.go
 )
 
@@ -449,7 +449,7 @@ func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
 func (s *ledger) anomaly(a Anomaly) {
 	if accuses(a.Kind) && (s.txns[a.A].flags|s.txns[a.B].flags)&overruled != 0 {
-		return // what they did is not what counts, and that is flagged
+		return // another record of A or B came too late, and a finding tells that
 	}
 	if a.Version != 0 {
 		a.Value = s.valueKey(a.Version)

@@ -13,9 +13,9 @@ import (
 // without a record. It is so until the key is known to have held another value (docs/proofs.md,
 // section 2, *A write of what was there*).
 
-// stand is the known past of a key, 24 bytes. It has the earliest time at which a committed
-// transaction was over that read a value there or left it. It also has the earliest time of a
-// transaction with another value than the first.
+// stand is the known past of a key, 24 bytes. It has a value, and the earliest end of a committed
+// transaction that read or left it there. It also has the earliest end of a transaction with another
+// value.
 type stand struct {
 	value        uint64 // what the first one says, by hash; 0 is nothing
 	first, other int64  // ns; 0: none
@@ -57,8 +57,8 @@ func (x stood) held(k uint32, value uint64, at, drift int64) bool {
 	return since != 0 && at > since && at-since > drift
 }
 
-// take takes in what n, the transaction in work of s, read of its keys, and what it left there.
-// O(keys of n).
+// take notes the values that n, the transaction in work of s, read of its keys and left there. O(keys
+// of n).
 func (x *stood) take(s *causes, n uint32) {
 	t := &s.txns[n]
 	if !s.opt.blindIsAmbiguous() || t.flags&(hasTimes|unknown) != hasTimes {
@@ -108,11 +108,11 @@ func (x *stand) since(value uint64) int64 {
 	return x.first
 }
 
-// before says whether reader, who read v, may have found its value there before writer wrote
-// it. Both ran at one time, as far as the clocks and their session show. A version of a register that
-// its writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
-// ran at one time by their records. So the write that replaced v may come before it, and
-// nothing is known of v.
+// before says whether reader, who read v, may have found its value there before writer wrote it. Both
+// ran at one time, as far as the clocks and their session show. A version of a register that its writer
+// replaced itself is not looked at. If replaced is true, reader replaced v. Then their records show
+// that the two ran at one time. So the write that replaced v may come before it, and nothing is known
+// of v.
 func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 	if !s.opt.blindIsAmbiguous() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
@@ -127,7 +127,7 @@ func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 		return false
 	}
 	if replaced && s.mayTryAgain(writer) {
-		return true // what a first attempt left there
+		return true // the reader may have found the value of a first attempt
 	}
 	y := &s.versions[v]
 	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)

@@ -8,6 +8,6 @@ func (s *ledger) LostInput(n int64) { s.Counters.Gaps += n }
 // BadRecords counts n records that could not be decoded.
 func (s *ledger) BadRecords(n int64) { s.Counters.DeadLetters += n }
 
-// ConclusionFell counts a conclusion that a later record refuted after transactions had frozen
-// under it. Nobody looks whether these transactions fit what holds instead.
+// ConclusionFell counts a conclusion that a later record refuted after transactions had frozen under
+// it. Nobody checks whether these transactions fit what is true instead.
 func (s *ledger) ConclusionFell() { s.Counters.Ambiguous++ }

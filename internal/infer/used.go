@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Memory is the size of the state, bytes: used without the free places of the tables, taken with them. Room to grow
-// into is not counted. So a state that was read from a snapshot is as large as the state that was written.
+// Memory is the size of the state, bytes: used without the free places of the tables, taken with them.
+// Room to grow into is not counted. So a state has the same size before and after a snapshot.
 func (s *memory) Memory() (used, taken int64) {
 	add := func(u, t int64) { used, taken = used+u, taken+t }
 	add(slots(s.txns, &s.free.txns))

@@ -14,11 +14,10 @@ import (
 // The way back may lead through a value that its writer did not find. T1 reads 100 and deletes
 // the row, T2 inserts 99, T3 reads 99 and writes 100. See fromRoot.
 
-// valueCycle takes in that the write record id is installed. It follows the writes that
-// replaced id's own version, and so on. If they lead back to the version that id replaced, all
-// of these values came back. O(versions of the key that were replaced before, at most
-// maxVersionCycle). It is O(1) where its own version has no successor yet, as mostly when
-// records come in order.
+// valueCycle takes in that the write record id is installed. It follows the writes that replaced id's
+// own version, and so on. If they lead back to the version that id replaced, all of these values came
+// back. O(versions of the key that were replaced before, at most maxVersionCycle). It is O(1) if its
+// own version has no successor yet, which is usual when records come in order.
 func (g *signs) valueCycle(s *causes, id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
@@ -42,8 +41,8 @@ func (g *signs) valueCycle(s *causes, id uint32) {
 	}
 }
 
-// comesBack is the part of valueCycle behind the write record id. It notes who replaced the versions
-// there.
+// comesBack is the part of valueCycle behind the write record id. It notes the writes that replaced the
+// versions on its way.
 func (g *signs) comesBack(s *causes, id uint32) bool {
 	w := &s.writes[id]
 	hops := []hop{{to: w.version, parent: -1}}
@@ -98,10 +97,11 @@ func (g *signs) fromRoot(s *causes, id uint32) {
 	}
 }
 
-// partCycle makes replaced versions ambiguous if they may have been replaced before root. A first attempt of
-// root's transaction may have no record, and may have left them there. If somebody who ran at the same time by the
-// clocks deleted what it left, the second one found nothing. So may somebody without a record have done. If unseen
-// is true, only such a delete explains that root found nothing.
+// partCycle makes replaced versions ambiguous if they may have been replaced before root. A first
+// attempt of root's transaction may have no record, and may have left them there. If a transaction
+// deleted them that ran at the same time by the clocks, the second attempt found nothing. A transaction
+// without a record may have done the same. If unseen is true, only such a delete explains that root
+// found nothing.
 func (g *signs) partCycle(s *causes, root uint32, unseen bool) {
 	x := &s.writes[root]
 	tried := s.mayTryAgain(x.txn)
@@ -143,7 +143,7 @@ func (g *signs) emptied(s *causes, root uint32) bool {
 }
 
 // fromRoots is fromRoot for the write record id, which deleted the row, and the roots that may have
-// found nothing for that. O(maxRoots, and what comes behind them).
+// found nothing for that. O(maxRoots, and the versions behind these roots).
 func (g *signs) fromRoots(s *causes, id uint32) {
 	root := s.versions[s.keys[s.versions[s.writes[id].version].key].initial].over
 	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
@@ -155,12 +155,11 @@ func (g *signs) fromRoots(s *causes, id uint32) {
 	}
 }
 
-// findRoots finds the roots that the version of id goes back to, by the reads and replacements
-// of others. A root is a write record whose replaced version is not known. Its transaction had
-// not read the key, found nothing there, or read a value that names no version. Behind such a
-// value, only roots count for which overlap takes the clock drift. Records on the way have
-// replaced versions too. It finds no root behind one that was over at since. O(transactions in
-// between).
+// findRoots finds the roots that the version of id goes back to, by the reads and replacements of
+// others. A root is a write record whose replaced version is not known. Its transaction had not read
+// the key, found nothing there, or read a value that names no version. Behind such a value, only roots
+// count for which overlap takes the clock drift. Records on the way have replaced versions too. It does
+// not look behind a record whose transaction was over at since. O(transactions in between).
 func (g *signs) findRoots(s *causes, id uint32, since int64) {
 	g.roots = g.roots[:0]
 	unnamed := false
@@ -220,9 +219,9 @@ func (g *signs) begunLater(s *causes, root uint32) bool {
 	return false
 }
 
-// overlap says whether the transaction of the write record o may have run before root's. Their
-// session and their records decide. The clock drift decides if root had found nothing in a
-// deleted row, or a value that names no writer.
+// overlap says whether the transaction of the write record o may have run before root's. The order of
+// their session and the times in their records decide. The clock drift decides if root had found
+// nothing in a deleted row, or a value that names no writer.
 func (g *signs) overlap(s *causes, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
@@ -233,8 +232,8 @@ func (g *signs) overlap(s *causes, root, o uint32) bool {
 	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end || r.start-w.end <= slack) && !beforeInSession(w, r)
 }
 
-// heldAnother is about the transaction of the write record o. It says whether the key is known
-// to have held, before that ran, another value than the one it replaced.
+// heldAnother is about the transaction of the write record o. It says whether the key is known to have
+// held another value, before that transaction ran, than the value that it replaced.
 func (g *signs) heldAnother(s *causes, o uint32) bool {
 	v, r := &s.versions[s.writes[o].pred], &s.txns[s.writes[o].txn]
 	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)

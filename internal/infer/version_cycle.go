@@ -124,8 +124,8 @@ func (s *orders) versionPath(k, from, to uint32) []hop {
 	return nil
 }
 
-// OrderedBy are the transactions of the precedence which shows that e.Version comes behind the
-// version that e.From left or read of its key. They are 0 if other evidence shows it.
+// OrderedBy are the transactions of the precedence which shows that e.Version comes behind the version
+// that e.From left or read of its key. They are 0 if other evidence shows this order.
 func (s *orders) OrderedBy(e Edge) (a, b uint32, label Label) {
 	p := &s.partial
 	if !s.opt.SequentialKeys && !s.opt.LinearizableKeys {

@@ -6,8 +6,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// visit is the work of a transaction that counts on a register, 40 bytes. first is the version
-// that it read first, or else left. last is the one that it left, or else read.
+// visit is the work of a transaction that counts on a register, 40 bytes. first is the version that it
+// read first; without a read, the version that it left. last is the version that it left; without a
+// write, the version that it read.
 type visit struct {
 	txn, key       uint32
 	first, last    uint32
@@ -17,7 +18,7 @@ type visit struct {
 	session        uint32
 }
 
-// visitKeys notes what n, which counts, did to registers, and orders their versions.
+// visitKeys notes the registers that n, which counts, met, and orders their versions.
 func (s *orders) visitKeys(n uint32) {
 	if s.txns[n].flags&stale != 0 {
 		return
@@ -132,8 +133,8 @@ func (s *orders) comparable(x *visit) bool {
 // firm says whether edges lead through the visit's versions.
 func (s *orders) firm(x *visit) bool { return s.comparable(x) && s.known(x.first) && s.known(x.last) }
 
-// known says whether the order has a place for v: it is the initial version, or the one
-// that its one writer left.
+// known says whether v has a place in the order. It has if it is the initial version, or the last one
+// that its one writer wrote.
 func (s *orders) known(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && (x.flags&initialVersion != 0 || x.writer != 0 && s.installed(v))
@@ -240,11 +241,12 @@ func (s *orders) leaveKeys(n uint32, undone bool) {
 }
 
 // OrderGuessed says whether e orders two appends to one list whose order was a guess when the later one
-// of e left the window. Or it orders two writes of a register by those who met them. No read had shown
-// them, and time does not speak against e. If the order stood against time, it had moved one of them for the sake
-// of others. To show the other order then excludes no order, unless that is against their session. The
-// number of a session may be another one's by now. A forced order of two writes is looked at in the
-// same way, unless numbers order both. The caller knows what speaks against it beside time.
+// of e left the window. Or it orders two writes of a register by transactions that met both of them. No
+// read had shown them, and time does not speak against e. If the order contradicted time, one of the
+// two had been moved to make others fit. A read that shows the other order then excludes no order,
+// unless the other order contradicts their session. The number of a session may be another one's by
+// now. A forced order of two writes is looked at in the same way, unless numbers order both. The caller
+// knows what speaks against it beside time.
 func (s *orders) OrderGuessed(e *Edge) bool {
 	if e.Label != WW && e.Label != Saturated || e.Version == 0 {
 		return false
@@ -255,8 +257,8 @@ func (s *orders) OrderGuessed(e *Edge) bool {
 	return !s.endedBefore(e.To, e.From)
 }
 
-// orderedBoth says whether numbers order what both transactions of e left. A delete may have none. Then the one
-// that it replaced shows that it comes behind e's version, or nothing does.
+// orderedBoth says whether numbers order what both transactions of e left. A delete may have none. Then
+// only the version that the delete replaced can show that the delete comes behind e's version.
 func (s *orders) orderedBoth(e *Edge) bool {
 	k := s.versions[e.Version].key
 	if e.Label != Saturated || !s.isOrdered(e.Version) {

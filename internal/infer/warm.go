@@ -2,14 +2,14 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// At 64,000 live transactions the tables are larger than the caches. A transaction touches some
-// thirty places in them, most of them through another one. So the places of many transactions
-// are looked up first, in loops whose rounds do not depend on each other. The processor then
-// waits for several at a time.
+// At 64,000 live transactions the tables are larger than the caches. A transaction touches some thirty
+// places in these tables, and finds most of them by way of another place. So the places of many
+// transactions are looked up first, in loops whose rounds do not depend on each other. The processor
+// then waits for several at a time.
 
-// Plan looks up the keys and versions that these transactions, which [State.Add]
-// takes next, will meet. Where it finds them Add need not look again. It returns
-// transactions that edges will join them with, valid until the next call.
+// Plan looks up the keys and versions that these transactions, which [State.Add] takes next, will meet.
+// Where it finds them, Add does not look again. It returns transactions that edges will join them with,
+// valid until the next call.
 func (s *memory) Plan(b *event.Batch, txns []int32) []uint32 {
 	s.near, s.walk = s.near[:0], s.walk[:0]
 	s.plan, s.planOf, s.planAt = s.plan[:0], s.planOf[:0], 0
@@ -18,7 +18,7 @@ func (s *memory) Plan(b *event.Batch, txns []int32) []uint32 {
 		s.planned = nil
 		return nil
 	}
-	// Each loop is a function: so what it works with stays in registers.
+	// Each loop is a function of its own, so its variables stay in registers.
 	sum := s.planOps(b, txns)
 	sum += planKeyHomes(s.plan, b.Ops, s.byKey.slots)
 	for i := range s.plan {
@@ -104,7 +104,7 @@ func planVersions(plan []planned, x *index, versions []version) (sum uint64) {
 	return sum
 }
 
-// confirmKeys forgets the keys that are others.
+// confirmKeys forgets the places that hold other keys.
 func confirmKeys(plan []planned, ops []event.Op, keys []key) {
 	for i := range plan {
 		p := &plan[i]
@@ -242,7 +242,7 @@ func (s *memory) WarmRetire(ns []uint32) {
 		s.walk[i] = w
 		sum += uint64(s.txns[w].flags) + s.txns[w].id.Lo + uint64(s.txns[s.writes[x.over].txn].flags)
 	}
-	// Those who only read go at once, and the writers with what they wrote.
+	// Transactions that only read go at once. Writers go with the versions that they wrote.
 	if len(s.byID.slots) > 0 {
 		for _, n := range ns {
 			sum += s.byID.home(s.txns[n].id.Lo)
