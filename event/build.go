@@ -11,3 +11,6 @@ func (b *Batch) AddText(text string) Span {
 	b.Data = append(b.Data, text...)
 	return Span{uint32(off), uint32(len(text))}
 }
+
+// Plain says whether d leaves records as they are: it shortens no texts, and refuses none for its elements.
+func (d *Decoder) Plain() bool { return d.Long == 0 && d.MaxElems == 0 }

@@ -21,8 +21,10 @@ import (
 
 // elleOp is an operation of a client, from its invocation to its completion.
 type elleOp struct {
-	id        string
-	process   []byte // empty: none was named
+	name      string // unless "", it is called so
+	number    int64  // else by this number
+	again     int64  // behind it, if another operation has the number too; -1 if none has
+	process   *elleProcess
 	seq       int64
 	line      int64
 	start     int64 // 0: it was not invoked
@@ -34,6 +36,26 @@ type elleOp struct {
 	completed node     // and of the completion
 	refused   bool     // a cas that found another value
 	came      [][]byte // its records in the file, where they are asked for
+}
+
+// appendID appends what o is called.
+func (o *elleOp) appendID(dst []byte) []byte {
+	if o.name != "" {
+		return append(dst, o.name...)
+	}
+	dst = strconv.AppendInt(append(dst, 'T'), o.number, 10)
+	if o.again >= 0 {
+		dst = strconv.AppendInt(append(dst, '@'), o.again, 10)
+	}
+	return dst
+}
+
+// elleProcess is a process.
+type elleProcess struct {
+	name []byte  // empty: of those who named none
+	open *elleOp // what it invoked last, unless that is complete
+	seq  int64   // of its next operation
+	hash event.Hash
 }
 
 // value is the operation's value as far as it is known: the answer, or else the request.
@@ -54,9 +76,9 @@ type elleReader struct {
 	time          int64
 	ordinal       int64
 	lastIndex     int64
-	open          map[string]*elleOp // by process
-	opened        []string           // processes in the order in which they first came
-	seqs          map[string]int64
+	processes     map[string]*elleProcess
+	inOrder       []*elleProcess // in which they first came
+	unused        []*elleOp      // memory for the next ones
 
 	// mapped says which workload it is: until then operations wait.
 	mapped  bool
@@ -84,8 +106,19 @@ func newElleReader(r *Reader, data []byte) *elleReader {
 	}
 	return &elleReader{
 		Reader: r, nodes: nodeReader{data: data, flat: true}, emit: elleEmitter{Reader: r}, line: 1, time: timeBefore, lastIndex: -1,
-		open: map[string]*elleOp{}, seqs: map[string]int64{},
+		processes: map[string]*elleProcess{},
 	}
+}
+
+// process is the process of this name.
+func (e *elleReader) process(name []byte) *elleProcess {
+	p := e.processes[string(name)]
+	if p == nil {
+		p = &elleProcess{name: name, hash: event.HashText(name)}
+		e.processes[string(name)] = p
+		e.inOrder = append(e.inOrder, p)
+	}
+	return p
 }
 
 // operation takes in one map.
@@ -95,11 +128,7 @@ func (e *elleReader) operation(m *node) error {
 	if process.kind == word || process.kind == quoted && !isJSONNumber(process.text) {
 		return nil
 	}
-	e.line += bytes.Count(e.nodes.data[e.counted:m.at], []byte{'\n'})
-	if e.Used != nil {
-		e.Used(m.at - e.counted)
-	}
-	e.counted = m.at
+	e.reach(m.at)
 	e.time++
 	time := m.get("time")
 	if t, ok := time.integer(); ok {
@@ -114,6 +143,15 @@ func (e *elleReader) operation(m *node) error {
 	return e.settle(m.at)
 }
 
+// reach counts the lines before the byte at.
+func (e *elleReader) reach(at int) {
+	e.line += bytes.Count(e.nodes.data[e.counted:at], []byte{'\n'})
+	if e.Used != nil {
+		e.Used(at - e.counted)
+	}
+	e.counted = at
+}
+
 // elleStep is an invocation or a completion.
 type elleStep struct {
 	typ, index, f, key, value node
@@ -123,24 +161,23 @@ type elleStep struct {
 
 // step pairs s. It is done when e.waiting gets the operation that s completed.
 func (e *elleReader) step(s *elleStep) (err error) {
-	o := e.open[string(s.process)]
+	p := e.process(s.process)
+	o := p.open
 	if s.typ.is("invoke") {
 		if o != nil {
 			err = e.abandon(o) // it never completed
 		}
-		o = e.begin(s)
+		o = e.first(p, s)
 		o.start, o.invoked = e.time, s.value
-		e.came(o, s)
-		e.open[string(s.process)] = o
+		e.keep(o, s)
+		p.open = o
 		return err
 	}
-	if o != nil {
-		delete(e.open, string(s.process))
-	} else {
-		o = e.begin(s)
+	if p.open = nil; o == nil {
+		o = e.first(p, s)
 	}
 	o.end, o.completed, o.line = e.time, s.value, int64(e.line)
-	e.came(o, s)
+	e.keep(o, s)
 	if s.f.kind != nothing {
 		o.f = s.f
 	}
@@ -159,32 +196,39 @@ func (e *elleReader) step(s *elleStep) (err error) {
 	return err
 }
 
-// came notes a record of o, where records are asked for.
-func (e *elleReader) came(o *elleOp, s *elleStep) {
+// keep notes a record of o, where records are asked for.
+func (e *elleReader) keep(o *elleOp, s *elleStep) {
 	if e.Came != nil {
 		o.came = append(o.came, s.text)
 	}
 }
 
-// begin is a new operation, which s is the first to speak of.
-func (e *elleReader) begin(s *elleStep) *elleOp {
-	o := &elleOp{process: s.process, f: s.f, key: s.key, line: int64(e.line)}
-	id := e.ordinal - 1
-	index, ok := s.index.integer()
-	if ok {
-		id = index
+// first is a new operation of p, which s is the first to speak of.
+func (e *elleReader) first(p *elleProcess, s *elleStep) *elleOp {
+	index, numbered := s.index.integer()
+	o := e.begin(p, index, numbered)
+	o.f, o.key = s.f, s.key
+	return o
+}
+
+// begin is a new operation of p. index is that of its first record, if that is numbered.
+func (e *elleReader) begin(p *elleProcess, index int64, numbered bool) (o *elleOp) {
+	if n := len(e.unused); n > 0 {
+		o, e.unused = e.unused[n-1], e.unused[:n-1]
+		*o = elleOp{}
+	} else {
+		o = &elleOp{}
 	}
-	o.id = "T" + strconv.FormatInt(id, 10)
-	if ok && index <= e.lastIndex {
-		o.id += "@" + strconv.FormatInt(e.ordinal-1, 10) // the file numbers it again
+	o.process, o.line, o.number, o.again = p, int64(e.line), index, -1
+	switch {
+	case !numbered:
+		o.number = e.ordinal - 1
+	case index <= e.lastIndex:
+		o.again = e.ordinal - 1 // the file numbers it again
 	}
-	e.lastIndex = max(e.lastIndex, id)
-	process := string(s.process)
-	if _, known := e.seqs[process]; !known {
-		e.opened = append(e.opened, process)
-	}
-	o.seq = e.seqs[process]
-	e.seqs[process]++
+	e.lastIndex = max(e.lastIndex, o.number)
+	o.seq = p.seq
+	p.seq++
 	return o
 }
 
@@ -208,7 +252,9 @@ func (e *elleReader) settle(at int) error {
 		}
 		e.mapped = true
 		e.emit.put = e.emit.transaction
-		e.nodes.lazy = !e.nodes.json
+		if e.nodes.lazy = !e.nodes.json; e.nodes.lazy && e.Came == nil && e.Decoder.Plain() {
+			e.nodes.plain = e.plain
+		}
 	}
 	return e.give()
 }
@@ -241,9 +287,9 @@ func (e *elleReader) give() error {
 // finish gives out the rest; what is open will never complete.
 func (e *elleReader) finish() error {
 	e.time++
-	for _, process := range e.opened {
-		if o := e.open[process]; o != nil {
-			if err := e.abandon(o); err != nil {
+	for _, p := range e.inOrder {
+		if p.open != nil {
+			if err := e.abandon(p.open); err != nil {
 				return err
 			}
 		}
@@ -271,10 +317,10 @@ var errUnreadable = errors.New("unreadable")
 // op emits o.
 func (e *elleEmitter) op(o *elleOp) error {
 	e.buf = append(e.buf[:0], `{"txn":`...)
-	e.buf = appendString(e.buf, []byte(o.id))
-	if len(o.process) > 0 {
+	e.buf = append(o.appendID(append(e.buf, '"')), '"')
+	if o.process != nil && len(o.process.name) > 0 {
 		e.buf = append(e.buf, `,"session":`...)
-		e.buf = appendString(e.buf, o.process)
+		e.buf = appendString(e.buf, o.process.name)
 		e.buf = append(e.buf, `,"seq":`...)
 		e.buf = strconv.AppendInt(e.buf, o.seq, 10)
 	}
@@ -297,7 +343,7 @@ func (e *elleEmitter) op(o *elleOp) error {
 	e.buf = append(e.buf, "]}"...)
 	e.Decoder.Decode(e.Batch, e.position(o), e.buf)
 	if e.Came != nil {
-		e.Came(o.id, e.position(o), o.came)
+		e.Came(string(o.appendID(nil)), e.position(o), o.came)
 	}
 	return e.full()
 }

@@ -63,6 +63,9 @@ type nodeReader struct {
 	depth int    // of vectors, sets and maps around i
 	slab  []node // where the items of what was closed stand
 	stack []node // items of what is open
+
+	// plain, unless nil, takes the map at i of a file, and says whether it has.
+	plain func() (taken bool, err error)
 }
 
 const (
@@ -141,6 +144,15 @@ func (r *nodeReader) each(fn func(*node) error) error {
 			end = 0
 			r.i++
 			continue
+		}
+		if r.plain != nil {
+			taken, err := r.plain()
+			if err != nil {
+				return err
+			}
+			if taken {
+				continue
+			}
 		}
 		m, err := r.read()
 		if err != nil {

@@ -10,8 +10,12 @@ func (r *nodeReader) skim() int {
 	if !r.lazy || r.depth != 1 || !r.ofInvocation() {
 		return 0
 	}
+	return skimmed(r.data[r.i:])
+}
+
+// skimmed is the length of the value that text begins with, 0 if it is not plain.
+func skimmed(text []byte) int {
 	depth := 0
-	text := r.data[r.i:]
 	for i, c := range text {
 		switch {
 		case c == '[':

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// skimmed reads the values of an invocation and its completion, once with the first left for later and read
+// skims reads the values of an invocation and its completion, once with the first left for later and read
 // then, and once with both read at once.
-func skimmed(t *testing.T, text string) (later bool) {
+func skims(t *testing.T, text string) (later bool) {
 	t.Helper()
 	text = "{:type :invoke :value " + text + " :f :txn}"
 	lazy, eager := nodeReader{data: []byte(text), lazy: true, flat: true}, nodeReader{data: []byte(text), flat: true}
@@ -38,7 +38,7 @@ func TestSkim(t *testing.T) {
 		"[[:append 5 1] [:r 5 nil]]", "[]", "[[:r, 1, nil]]", "[[:r -1 [1 2 3 4 5]]]", // these are left
 		"[[:r 1 nil]", "[[: 1 nil]]", "[[:r 1 nil])", `[[:r "x" nil]]`, "[[:r 1 nil]\n]", "[#_ 1]", "[[:r 1 nil] ; x\n]", "nil", "[[[[[[[[[1]]]]]]]]]", "[:", "[:]",
 	} {
-		if skimmed(t, text) {
+		if skims(t, text) {
 			later++
 		}
 	}
@@ -51,7 +51,7 @@ func TestSkim(t *testing.T) {
 func FuzzSkim(f *testing.F) {
 	f.Add("[[:append 5 1] [:r 5 nil]]")
 	f.Add("[[:r 5 [1 2 3 4]] [:r- :a:b]]")
-	f.Fuzz(func(t *testing.T, text string) { skimmed(t, text) })
+	f.Fuzz(func(t *testing.T, text string) { skims(t, text) })
 }
 
 // What became of an operation decides whether its invocation is read: here one succeeds, which says that a

@@ -224,7 +224,7 @@ func (e *elleEmitter) mutexFree() error {
 		e.buf = append(e.buf, '}')
 		return nil
 	}
-	err := e.op(&elleOp{id: "initial", start: 1, end: 2, outcome: event.Committed, line: 1})
+	err := e.op(&elleOp{name: "initial", start: 1, end: 2, outcome: event.Committed, line: 1})
 	e.put = acquire
 	return err
 }

@@ -69,7 +69,10 @@ func newScheduler(h *History, c constraints) *scheduler {
 		s.by = append(s.by, t)
 	}
 	if h.timed() {
-		slices.SortStableFunc(s.by, func(a, b uint32) int { return cmp.Compare(h.spans[a].End, h.spans[b].End) })
+		byEnd := func(a, b uint32) int { return cmp.Compare(h.spans[a].End, h.spans[b].End) }
+		if !slices.IsSortedFunc(s.by, byEnd) { // most files are in this order
+			slices.SortStableFunc(s.by, byEnd)
+		}
 	}
 	if c.sessions {
 		s.before = h.predecessors()

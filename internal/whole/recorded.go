@@ -21,7 +21,7 @@ type Recording struct {
 	file    io.Reader // nil for a folder
 	opened  *os.File  // what file reads, unless it is standard input or was kept
 	Size    int64     // of the file, 0 if it is not known
-	done    int64     // bytes that were read since it was opened or put back
+	done    int64     // bytes that were worked on since it was opened or put back
 	stream  bool      // see [history.Reader]
 	dir     fs.FS
 	closing func() error
@@ -142,7 +142,7 @@ func (r *Recording) rewind() error {
 // left in the batch.
 func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
-	file := &counted{r.file, &r.done, r.tellRead()}
+	file := &counted{r.file, &r.done, r.Tell}
 	if r.Format == history.JSONL || r.Format == history.Proto {
 		var s Recognizer
 		err := eachMessage(file, true, func(m ingest.Message) error {
@@ -160,7 +160,11 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 		}
 		return s.Fault()
 	}
-	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream, Used: r.Tell}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream}
+	if r.Format == history.EDN || r.Format == history.ElleJSON {
+		// They are read as a whole before the first transaction is there. The reader tells how much is worked on.
+		file.n, file.tell, reader.Used = new(int64), nil, r.used
+	}
 	reader.Flush = func() error { return flush(reader.Contract) }
 	var err error
 	if r.dir != nil {
@@ -174,12 +178,12 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	return flush(reader.Contract)
 }
 
-// tellRead is told of each read. It is nil where the reader tells how much is worked on.
-func (r *Recording) tellRead() func(bytes int) {
-	if r.Format == history.EDN || r.Format == history.ElleJSON {
-		return nil
+// used notes how much more of the recording is worked on.
+func (r *Recording) used(bytes int) {
+	r.done += int64(bytes)
+	if r.Tell != nil {
+		r.Tell(bytes)
 	}
-	return r.Tell
 }
 
 // counted adds to n what is read.
