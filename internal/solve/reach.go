@@ -79,7 +79,7 @@ func (c *reachable) refresh(u, v Node) {
 
 func (c *reachable) row(x Node) []uint64 { return c.rows[int(x)*c.words : int(x+1)*c.words] }
 
-// take gives x all that is fresh. What leads to the tail of the edge reaches all else that its head reaches.
+// take gives x all that is fresh. All else that the head of the edge reaches is reached from x already.
 func (c *reachable) take(x Node) {
 	c.low[x] = min(c.low[x], c.freshAt[0])
 	row, at := c.row(x), uint32(int(x)*c.words)
