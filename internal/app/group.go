@@ -59,7 +59,7 @@ type Group struct {
 
 	cannot   map[string]bool // requests for help that this member cannot fulfil; of followSources
 	agreeing sync.Mutex
-	askedIn  string     // life of the member in which it has compared its settings with those of others
+	askedIn  string     // life of the member in which it has compared settings with others
 	agreed   bool       // they were the same
 	failed   chan error // holds why this member cannot go on
 
