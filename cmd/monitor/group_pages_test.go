@@ -85,6 +85,7 @@ func TestGroupPages(t *testing.T) {
 		t.Errorf("%q could not be asked, want b", got)
 	}
 	r.await(t, "b to say what happened", func() bool { return r.members[1].logged("stood still for") > 0 })
+	r.await(t, "a metric of what b has lost", func() bool { return metric(t, b, `isowatch_group_moves_total{reason="lost"}`) >= 1 })
 }
 
 // checkLinks follows the links in posts, and that of a rule, on a member that may have the unit or not.

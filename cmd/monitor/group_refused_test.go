@@ -174,3 +174,50 @@ func TestGroupTellsItsLease(t *testing.T) {
 		t.Errorf("monitor group (%v) says:\n%s", err, out)
 	}
 }
+
+// TestGroupOtherSettingsMeanwhile: a member stands still, and another one begins with another window. When the first goes on, it takes no unit,
+// says why, and ends.
+func TestGroupOtherSettingsMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newGroupRun(t, nil, natsGroup, "file")
+	r.start(t, "a")
+	a := r.members[0]
+	r.await(t, "a with all units", func() bool { return a.logged("watches the unit") == groupSources })
+	a.signal(t, syscall.SIGSTOP)
+	r.flags = []string{"--window", "7m"}
+	r.start(t, "b")
+	b := r.members[1]
+	r.await(t, "b with all units", func() bool { return b.logged("watches the unit") == groupSources })
+	a.signal(t, syscall.SIGCONT)
+	r.await(t, "a that says so", func() bool { return a.logged("members with other settings have begun while this one was away") > 0 })
+	if a.cmd.Wait(); a.cmd.ProcessState.ExitCode() != 254 {
+		t.Errorf("a ends with %v", a.cmd.ProcessState)
+	}
+	if n := a.logged("watches the unit"); n != groupSources {
+		t.Errorf("a watches %d units with its settings", n-groupSources)
+	}
+}
+
+// TestGroupBeginsWithTwoSettings: of two members that begin a group at once with different windows, one takes units.
+func TestGroupBeginsWithTwoSettings(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		r := newGroupRun(t, nil, natsGroup, "file")
+		r.start(t, "a")
+		r.flags = []string{"--window", "7m"}
+		r.start(t, "b")
+		r.await(t, "an owner of all units, and an odd member", func() bool {
+			a, b := r.members[0], r.members[1]
+			return a.logged("watches the unit")+b.logged("watches the unit") >= groupSources && a.logged("takes no unit")+b.logged("takes no unit") > 0
+		})
+		time.Sleep(groupLease)
+		for _, m := range r.members {
+			if m.logged("takes no unit") > 0 && m.logged("watches the unit") > 0 {
+				t.Errorf("%s is odd, and watches units", m.name)
+			}
+			if m.logged("takes no unit") == 0 && m.logged("watches the unit") != groupSources {
+				t.Errorf("%s watches %d units beside the other one", m.name, m.logged("watches the unit"))
+			}
+		}
+	}
+}

@@ -25,9 +25,13 @@ func (p *service) runInGroup(ctx context.Context, o app.Options, hangups <-chan 
 		p.say("listening http=%s", at)
 	}
 	stopReloading := p.reloadAtHangup(ctx, hangups, g, log)
-	<-ctx.Done()
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-g.Failed():
+	}
 	stopReloading()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
-	return errors.Join(g.Stop(stopping))
+	return errors.Join(failed, g.Stop(stopping))
 }

@@ -57,9 +57,14 @@ type Group struct {
 	reserved  int64 // of the heap, by what was told
 	leaseless int   // looks in a row at which this member could not count on its lease
 
-	cannot map[string]bool // requests for help that this member cannot fulfil; of followSources
-	odd    atomic.Bool     // other members watch with different settings
-	differ atomic.Value    // string: in which settings; as other members read it
+	cannot   map[string]bool // requests for help that this member cannot fulfil; of followSources
+	agreeing sync.Mutex
+	askedIn  string     // life of the member in which it has compared settings with others
+	agreed   bool       // they were the same
+	failed   chan error // holds why this member cannot go on
+
+	odd    atomic.Bool  // other members watch with different settings
+	differ atomic.Value // string: in which settings; as other members read it
 	about  aboutKeeper
 	all    sync.WaitGroup
 }
@@ -75,7 +80,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, failed: make(chan error, 1), watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
 	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()

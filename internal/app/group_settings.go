@@ -63,7 +63,9 @@ func (g *Group) agree(ctx context.Context) error {
 		case err == nil:
 			var others bool
 			if others, err = g.othersLive(ctx); err == nil && !others {
-				_, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version)
+				if _, err = g.store.Update(ctx, settingsKey, []byte(mine), v.Version); err == nil {
+					continue
+				}
 			}
 		}
 		if err == nil && v.Data != nil {
@@ -141,8 +143,59 @@ func unusedUnits(ctx context.Context, s groupstore.Store) (map[string]bool, erro
 	return unused, err
 }
 
+// agrees says whether the unit may be watched: the members still watch as this one does. While this one stood still or was cut off, others
+// may have begun with other settings. Then it ends, and its next life waits until they are gone. It asks once in a life of the member.
+func (g *Group) agrees(u *unit) bool {
+	g.agreeing.Lock()
+	if g.askedIn != u.life {
+		same, known := g.compareSettings(u)
+		if known {
+			g.askedIn, g.agreed = u.life, same
+		}
+	}
+	agreed := g.askedIn == u.life && g.agreed
+	g.agreeing.Unlock()
+	if !agreed {
+		<-u.stopping
+	}
+	return agreed
+}
+
+// compareSettings compares the settings of this member with those that the members have now. A read may be old, so what differs is read twice.
+func (g *Group) compareSettings(u *unit) (same, known bool) {
+	mine, err := settingsOf(&g.config)
+	for differ := 0; err == nil && differ < 2; u.pause(rereadAfter) {
+		if u.ends() {
+			return false, false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), g.config.Group.Lease)
+		v, read := g.store.Get(ctx, settingsKey)
+		cancel()
+		switch {
+		case errors.Is(read, group.ErrNotFound), read == nil && string(v.Data) == mine:
+			return true, true
+		case read != nil:
+			u.log.Warn("the settings of the group's members cannot be read, and the unit waits", "err", read)
+		default:
+			differ++
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: members with other settings have begun while this one was away: start it with theirs", ErrConfig)
+	}
+	select {
+	case g.failed <- err:
+	default:
+	}
+	return false, true
+}
+
+// Failed gives why this member cannot go on.
+func (g *Group) Failed() <-chan error { return g.failed }
+
 // othersLive says whether another member's lease is not over. A lease is over only after this member
 // has seen for its whole length that nobody renewed it.
+// It looks as long if there is no lease: a member that has begun already, with other settings, may be about to make one.
 func (g *Group) othersLive(ctx context.Context) (bool, error) {
 	versions := map[string]group.Version{}
 	for begin := time.Now(); ; {
@@ -159,7 +212,7 @@ func (g *Group) othersLive(ctx context.Context) (bool, error) {
 			}
 			versions[v.Key] = v.Version
 		}
-		if len(versions) == 0 || time.Since(begin) > g.config.Group.Lease {
+		if time.Since(begin) > g.config.Group.Lease {
 			return false, nil
 		}
 		select {

@@ -86,9 +86,19 @@ func (u *unit) units() int {
 	return max(len(u.g.units), 1)
 }
 
-// run watches the unit until it is handed over or lost. After a failure it tries again, from the latest state.
+// run watches the unit until it is handed over or lost.
 func (u *unit) run() {
 	defer close(u.done)
+	if u.g.agrees(u) {
+		u.watchUntilEnd()
+	}
+	if u.yields.Load() && !u.lost.Load() {
+		u.g.member.Yielded(u.name, u.term)
+	}
+}
+
+// watchUntilEnd watches the unit. After a failure it tries again, from the latest state.
+func (u *unit) watchUntilEnd() {
 	data, through := u.first.Data, u.first.Through
 	if u.first.Missing {
 		data, _ = u.beginAnew(u.g.remembered(u.name), errors.New("it is missing")) // an error says that the unit ends
@@ -134,9 +144,6 @@ func (u *unit) run() {
 		if u.ends() {
 			break
 		}
-	}
-	if u.yields.Load() && !u.lost.Load() {
-		u.g.member.Yielded(u.name, u.term)
 	}
 }
 
