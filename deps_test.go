@@ -74,6 +74,7 @@ internal/pattern      : internal/flat
 internal/pulse        :
 internal/render/page  : event finding internal/catalog internal/isolation internal/render/picture internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
+internal/render/records : event finding history internal/render/scene
 internal/render/scene : event finding internal/render/words internal/isolation
 internal/probelive    : *
 internal/prose        :
@@ -87,7 +88,7 @@ internal/testnats     :
 internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
-internal/web          : event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words internal/isolation
+internal/web          : finding internal/catalog internal/render/page internal/render/picture internal/render/records internal/render/words internal/isolation
 internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event

@@ -8,7 +8,10 @@
 // without notice.
 package ingest
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Message is one broker message, one line of a file or of standard input. It
 // holds one record or several: lines of JSON, or Records of event/isowatch.proto.
@@ -68,3 +71,13 @@ type Source interface {
 	// only if no retry can mend it. It does not close out.
 	Run(ctx context.Context, from map[string]Cursor, out chan<- Chunk) error
 }
+
+// Rereader is a source that gives single messages once more, for as long as its broker has them.
+type Rereader interface {
+	// Reread is the message at an offset of a partition. It asks the broker beside Run, and moves nothing. An error says that
+	// the partition is another source's, that the broker has let the message go, or that it does not answer.
+	Reread(ctx context.Context, partition string, offset int64) ([]byte, error)
+}
+
+// ErrNotHere: the source has no such message.
+var ErrNotHere = errors.New("there is no such message")

@@ -370,6 +370,7 @@ type groupRun struct {
 	records [][]byte
 	members []*groupMember
 	flags   []string      // more of them
+	file    string        // more settings of each member's file
 	lease   time.Duration // 0: groupLease
 
 	mu    sync.Mutex
@@ -422,7 +423,7 @@ func (r *groupRun) start(t *testing.T, name string) {
 	var settings strings.Builder
 	m.toBroker = startProxies(t, r.input.addresses, r.input.rewrite)
 	fmt.Fprintf(&settings, "inputs:\n  - %s\n", r.input.text(m.toBroker.addresses()))
-	fmt.Fprintf(&settings, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0, send: all}\n", r.hook)
+	fmt.Fprintf(&settings, "sinks:\n  - {webhook: {url: %q}, per-pattern: 0, send: all}\n%s", r.hook, r.file)
 	if err := os.WriteFile(filepath.Join(m.dir, "isowatch.yaml"), []byte(settings.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,31 @@
         %(short)s  > %(limit)g
       )
     ||| % { limit: factor * c.anomaliesPerMillion, long: indent(perMillion(long)), short: indent(perMillion(short)) },
+  // What is gone, and known by name: a pod, a target, a group.
+  local gone =
+    |||
+      (
+        max by (job, namespace, pod) (last_over_time(isowatch_build_info{pod=~".+-[0-9]{1,3}"}[1d]))
+        unless
+        max by (job, namespace, pod) (isowatch_build_info)
+        unless on (job, namespace, pod)
+        last_over_time(isowatch_group_units[1d])
+      )
+      or
+      (
+        max by (job, namespace, pod, instance) (up{pod!~".+-[0-9]{1,3}"} == 0)
+        and on (job, instance)
+        last_over_time(isowatch_build_info[1d])
+        unless on (job, instance)
+        last_over_time(isowatch_group_units[1d])
+      )
+      or
+      (
+        max by (job, namespace) (last_over_time(isowatch_group_units[1d]))
+        unless
+        max by (job, namespace) (isowatch_group_units)
+      )
+    |||,
   local indent(text) = std.strReplace(std.rstripChars(text, '\n'), '\n', '\n  ') + '\n',
 
   prometheusAlerts+:: {
@@ -113,45 +138,55 @@
             'The database gives them what they ask for. Anomalies that this level allows are not alerted.',
             path=sourcePath + '&anomaly=weaker-than-expected',
           ),
-          // Fires in three cases. A pod of a StatefulSet is gone: it is known by its name, since its address
-          // changes. Another target was a monitor within a day, and does not answer. No monitor is left, and
-          // none was known by name: one that is gone fires once.
+          // Fires in four cases. A pod of a StatefulSet is gone: it is known by its name, since its address
+          // changes. Another target was a monitor within a day, and does not answer. All members of a group are
+          // gone: a single one may leave, since others take its units. No monitor is left, and none was known
+          // by name: one that is gone fires once.
           alert(
             'IsowatchDown',
             |||
-              (
-                max by (job, namespace, pod) (last_over_time(isowatch_build_info{pod=~".+-[0-9]{1,3}"}[1d]))
-                unless
-                max by (job, namespace, pod) (isowatch_build_info)
-              )
-              or
-              (
-                max by (job, namespace, pod, instance) (up{pod!~".+-[0-9]{1,3}"} == 0)
-                and on (job, instance)
-                last_over_time(isowatch_build_info[1d])
-              )
+              %(gone)s
               or
               (
                 absent(isowatch_build_info)
                 unless on ()
                 (
-                  (
-                    max by (job, namespace, pod) (last_over_time(isowatch_build_info{pod=~".+-[0-9]{1,3}"}[1d]))
-                    unless
-                    max by (job, namespace, pod) (isowatch_build_info)
-                  )
-                  or
-                  (
-                    max by (job, namespace, pod, instance) (up{pod!~".+-[0-9]{1,3}"} == 0)
-                    and on (job, instance)
-                    last_over_time(isowatch_build_info[1d])
-                  )
+                  %(again)s
                 )
               )
-            |||,
+            ||| % { gone: std.rstripChars(gone, '\n'), again: std.rstripChars(std.strReplace(gone, '\n', '\n    '), ' \n') },
             'critical',
-            '{{ with $labels.pod }}Monitor {{ . }} is not scraped{{ else }}{{ with $labels.instance }}Monitor {{ . }} is not scraped{{ else }}No monitor is scraped{{ end }}{{ end }}',
+            '{{ with $labels.pod }}Monitor {{ . }} is not scraped{{ else }}{{ with $labels.instance }}Monitor {{ . }} is not scraped{{ else }}{{ with $labels.job }}No member of the group is scraped, job {{ . }}{{ else }}No monitor is scraped{{ end }}{{ end }}{{ end }}',
             'Prometheus has had no metrics of it for 5 minutes. Either nothing is watched, or its alerts reach nobody.',
+            wait='5m',
+          ),
+          // A member that is a target and does not answer. One that an autoscaler took away is none any more.
+          alert(
+            'IsowatchGroupMemberDown',
+            |||
+              (
+                max by (job, namespace, pod, instance) (up{pod!=""} == 0)
+                and on (job, namespace, pod)
+                last_over_time(isowatch_group_units[1d])
+              )
+              or
+              (
+                max by (job, namespace, pod, instance) (up{pod=""} == 0)
+                and on (job, instance)
+                last_over_time(isowatch_group_units[1d])
+              )
+            |||,
+            'warning',
+            'Member {{ with $labels.pod }}{{ . }}{{ else }}{{ $labels.instance }}{{ end }} of the group is not scraped',
+            'Prometheus has had no metrics of it for 5 minutes. Other members take its units, and the group has less room for load.',
+            wait='5m',
+          ),
+          alert(
+            'IsowatchGroupOtherSettings',
+            'max by (job, namespace, pod, instance) (isowatch_group_other_settings) > 0',
+            'warning',
+            'Member {{ with $labels.pod }}{{ . }}{{ else }}{{ $labels.instance }}{{ end }} has other settings than its group',
+            'It takes no unit while members with other settings live. The others watch all units. Its log and its page name the settings that differ.',
             wait='5m',
           ),
           alert(

@@ -172,6 +172,29 @@
         renameByName: { url: 'page' },
       } }],
     },
+
+    row('A group of monitors'),
+    graph('Units', 'How many units each member watches or is about to watch. Free: no living member has them. Empty without a group, as is all of this row.', [
+      query('sum by (instance, state) (isowatch_group_units{%s, state!="free"})' % at, '{{instance}} {{state}}'),
+      query('max by (job) (isowatch_group_units{%s, state="free"})' % at, 'free'),
+    ], 'none', stack=true),
+    graph('Units that nobody watches', 'For how long.', [query('min by (unit) (isowatch_group_unwatched_seconds{%s})' % at, '{{unit}}')], 's'),
+    graph('Moves of units', 'Gained: it came to this member. Handed: the member gave it away. Lost: its lease was over.', [
+      query('sum by (instance, reason) (increase(isowatch_group_moves_total{%s}[$__rate_interval]))' % at, '{{instance}} {{reason}}'),
+    ], 'none', bars=true),
+    graph('Messages behind the broker', 'Messages of a unit that the broker holds, and that its owner has not read.', [query('max by (unit) (isowatch_group_lag_records{%s})' % at, '{{unit}}')], 'none'),
+    graph('Age of the state', 'Time since the state of a unit was written. A successor does again what came since.', [query('max by (unit) (isowatch_group_state_age_seconds{%s})' % at, '{{unit}}')], 's'),
+    graph('Findings that wait for the store', 'They leave when the store of the group has the state.', [query('max by (instance) (isowatch_group_held_findings{%s})' % at, '{{instance}}')], 'none'),
+    states(
+      'Members', 'Whether a member may deliver. It may not while the store of the group does not answer.',
+      [query('min by (instance) (isowatch_group_lease_up{%s}) or -2 * max by (instance) (isowatch_group_other_settings{%s} == 1)' % [at, at], '{{instance}}')],
+      [{ value: '-2', text: 'other settings', color: 'yellow' }, { value: '0', text: 'holds findings', color: 'red' }, { value: '1', text: 'delivers', color: 'green' }], w=12
+    ),
+    states(
+      'State of units', 'Whether it can be written.',
+      [query('min by (unit) (isowatch_group_state_up{%s})' % at, '{{unit}}')],
+      [{ value: '0', text: 'cannot be written', color: 'red' }, { value: '1', text: 'written', color: 'green' }], w=12
+    ),
   ],
 
   // Panels stand in lines from the left, each line as high as its first panel.

@@ -122,6 +122,7 @@ type watched struct {
 	address    string // of its pages
 	in         io.Writer
 	prometheus string
+	targets    string // a file of more targets
 	mu         sync.Mutex
 	sent       int
 }
@@ -147,10 +148,14 @@ func watchExpecting(t *testing.T, level, alertmanager, rules string) *watched {
 		t.Fatal(err)
 	}
 	w.in = in
+	w.targets = filepath.Join(w.dir, "targets.yaml")
 	settings := map[string]any{
-		"global":         map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
-		"alerting":       map[string]any{"alertmanagers": []any{map[string]any{"static_configs": []any{map[string]any{"targets": []any{alertmanager}}}}}},
-		"scrape_configs": []any{map[string]any{"job_name": "isowatch", "static_configs": []any{map[string]any{"targets": []any{w.address}}}}},
+		"global":   map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"alerting": map[string]any{"alertmanagers": []any{map[string]any{"static_configs": []any{map[string]any{"targets": []any{alertmanager}}}}}},
+		"scrape_configs": []any{
+			map[string]any{"job_name": "isowatch", "static_configs": []any{map[string]any{"targets": []any{w.address}}}},
+			map[string]any{"job_name": "more", "file_sd_configs": []any{map[string]any{"files": []any{w.targets}, "refresh_interval": "1s"}}},
+		},
 	}
 	if rules != "" {
 		settings["rule_files"] = []any{rules}
@@ -236,11 +241,40 @@ func (w *watched) writeSkew(x, y string) {
 	w.transaction(fmt.Sprintf(`{"op":"r","key":%q,"value":1},{"op":"r","key":%q,"value":1},{"op":"w","key":%q,"value":2}`, x, y, y))
 }
 
-// TestPanels runs each query of the dashboard on a Prometheus that scrapes a monitor under load. Each
+// groupJob is the job of the member of a group in TestPanels.
+const groupJob = "shop"
+
+// groupMember starts a member of a group over the NATS server of another monitor, and lets Prometheus scrape it.
+func (w *watched) groupMember() (address string) {
+	w.t.Helper()
+	broker, address, monitor, dir := freeAddress(w.t), freeAddress(w.t), w.monitor.Path, w.t.TempDir()
+	_, number, _ := strings.Cut(broker, ":")
+	for name, args := range map[string][]string{
+		"broker": {"--http", "off", "--nats-port", number},
+		"member": {"--http", address, "--nats", "nats://" + broker, "--stream", "ISOWATCH", "--group", groupJob, "--group-state", "nats://" + broker + "/STATE", "--group-member", "a"},
+	} {
+		own := filepath.Join(dir, name)
+		if err := os.Mkdir(own, 0o700); err != nil {
+			w.t.Fatal(err)
+		}
+		cmd := run(w.t, own, append([]string{monitor, "run", "--output", "log", "--data", filepath.Join(own, "data")}, args...)...)
+		if err := cmd.Start(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	write(w.t, w.dir, filepath.Base(w.targets), []any{map[string]any{"targets": []any{address}, "labels": map[string]any{"job": groupJob}}})
+	within(w.t, time.Minute, "the member watches the unit, and is scraped", func() bool {
+		return len(w.query(`isowatch_group_units{state="owned"} == 1`)) > 0
+	})
+	return address
+}
+
+// TestPanels runs each query of the dashboard on a Prometheus that scrapes a monitor under load, and a member of a group. Each
 // returns data, and so do the choices of its variables.
 func TestPanels(t *testing.T) {
 	program(t, "prometheus")
 	w := watch(t, freeAddress(t), "") // an Alertmanager that is not there
+	member := w.groupMember()
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
@@ -255,7 +289,10 @@ func TestPanels(t *testing.T) {
 		}
 	}()
 	b := readBoard(t)
-	values := strings.NewReplacer("$job", ".*", "$instance", ".*", "$source", ".*", "$__rate_interval", "10s", "$__range", "1h")
+	of := func(job string) *strings.Replacer {
+		return strings.NewReplacer("$job", job, "$instance", ".*", "$source", ".*", "$__rate_interval", "10s", "$__range", "1h")
+	}
+	values, row := of("isowatch"), ""
 	want := mustRead(t, resultsPath)
 	if *rewrite {
 		time.Sleep(30 * time.Second) // every series is there
@@ -264,16 +301,23 @@ func TestPanels(t *testing.T) {
 	page.begin()
 	for _, p := range b.Panels {
 		page.panel(p.Title, p.Description, p.Type == "row")
+		if p.Type == "row" {
+			row = p.Title
+		}
+		if row == "A group of monitors" {
+			values = of(groupJob)
+		}
 		for _, q := range p.Targets {
 			expr := values.Replace(q.Expr)
 			if strings.Contains(expr, "$") {
 				t.Errorf("%s: a variable that nobody sets in %s", p.Title, q.Expr)
 			}
+			w.values(of(".*").Replace(q.Expr)) // a member of a group beside a monitor: no query fails
 			var text string
 			var series []sample
 			for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Second) { // some series come later than others
 				series = w.values(expr)
-				text = page.result(q.Expr, q.LegendFormat, series, w.address)
+				text = page.result(q.Expr, q.LegendFormat, series, map[string]string{w.address: "watch:8080", member: "member:8080"})
 				if len(series) > 0 && (*rewrite || bytes.Contains(shapeOf(want), shapeOf([]byte(text)))) || time.Now().After(end) {
 					break
 				}
@@ -304,7 +348,7 @@ func TestPanels(t *testing.T) {
 		if m == nil {
 			t.Fatalf("%s: %q", v.Name, v.Definition)
 		}
-		if series := w.query(values.Replace(m[1])); len(series) == 0 || series[0][m[2]] == "" {
+		if series := w.query(of("isowatch").Replace(m[1])); len(series) == 0 || series[0][m[2]] == "" {
 			t.Errorf("%s: nothing to choose from %s", v.Name, v.Definition)
 		}
 	}

@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -26,6 +27,7 @@ func (p *resultsPage) begin() {
 	p.WriteString("# The dashboard's queries\n\n" +
 		"Each panel of [the dashboard for Grafana](../deploy/grafana/isowatch.json), its queries, and what they return. `TestPanels` in `deploy/test` runs each\n" +
 		"of them on a real Prometheus. That scrapes a monitor with the source `orders`, which loses updates and skews writes. The monitor's Alertmanager is away.\n" +
+		"The queries about a group run on a member that watches a stream alone.\n" +
 		"The test compares queries and series. The values come from one run, with two digits. `go test -run TestPanels . -rewrite` writes this page.\n")
 }
 
@@ -41,10 +43,10 @@ func (p *resultsPage) panel(title, description string, row bool) {
 }
 
 // result is a query with its series, by their names.
-func (p *resultsPage) result(expr, legend string, series []sample, address string) string {
+func (p *resultsPage) result(expr, legend string, series []sample, names map[string]string) string {
 	var lines []string
 	for _, s := range series {
-		lines = append(lines, fmt.Sprintf("%s: %s", nameOf(legend, s.labels, address), rounded(s.value)))
+		lines = append(lines, fmt.Sprintf("%s: %s", nameOf(legend, s.labels, names), rounded(s.value)))
 	}
 	slices.Sort(lines)
 	n := min(len(lines), mostSeries)
@@ -60,10 +62,13 @@ var placeholder = regexp.MustCompile(`\{\{(\w+)\}\}`)
 // own are labels whose values are those of a test's processes.
 var own = []string{"instance", "job", "url", "version", "goversion"}
 
-// nameOf is what Grafana calls a series. Without a legend it has its labels, which a table shows as columns.
-func nameOf(legend string, labels map[string]string, address string) string {
+// nameOf is what Grafana calls a series. Addresses have the names given. Without a legend it has its labels, which a table shows as columns.
+func nameOf(legend string, labels, names map[string]string) string {
 	if legend != "" {
-		return strings.ReplaceAll(placeholder.ReplaceAllStringFunc(legend, func(of string) string { return labels[of[2:len(of)-2]] }), address, "watch:8080")
+		return placeholder.ReplaceAllStringFunc(legend, func(of string) string {
+			label := labels[of[2:len(of)-2]]
+			return cmp.Or(names[label], label)
+		})
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {

@@ -568,7 +568,7 @@ func TestBrokerAway(t *testing.T) {
 	}
 	waitFor(t, "the news that the broker is away", func() bool {
 		w := a.Status().Waiting
-		return len(w) == 1 && w[0].Partition == "nats:S" && strings.Contains(get(t, a, "/"), "waits for")
+		return len(w) == 1 && w[0].Partition == "nats:S" && strings.Contains(get(t, a, "/"), "<dd>nats:S, silent for ")
 	})
 	if text := get(t, a, "/metrics"); !strings.Contains(text, "\nisowatch_waiting_partitions 1\n") {
 		t.Error("the metrics do not tell")

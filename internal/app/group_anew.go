@@ -268,6 +268,14 @@ func (u *unit) beginsAnew(source ingest.Source) ingest.Source {
 	return x
 }
 
+// Reread implements [ingest.Rereader].
+func (s fresh) Reread(ctx context.Context, partition string, offset int64) ([]byte, error) {
+	if again, ok := s.Source.(ingest.Rereader); ok {
+		return again.Reread(ctx, partition, offset)
+	}
+	return nil, ingest.ErrNotHere
+}
+
 // Run implements [ingest.Source]. A cursor of the engine counts more than the beginning. Without a place to begin at, what comes before the
 // first record that the broker has is not known.
 func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {

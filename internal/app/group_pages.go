@@ -49,8 +49,9 @@ func (g *Group) servePages(context.Context) error {
 		return err
 	}
 	handler := web.ForGroup(web.GroupOptions{
-		Options: web.Options{Guard: a.guarding, Profiles: a.config.HTTP.Profiles, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log},
-		View:    g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit), UnitsOf: g.unitsOf,
+		Options: web.Options{Guard: a.guarding, Profiles: a.config.HTTP.Profiles, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log,
+			External: a.config.HTTP.ExternalURL, Reload: func(ctx context.Context) error { return g.ReloadFile(context.WithoutCancel(ctx)) }},
+		View: g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit), UnitsOf: g.unitsOf,
 	})
 	a.serve("http", web.NewServer(g.named(a.local(handler)), g.log), listener)
 	return nil
@@ -127,13 +128,16 @@ var (
 	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
 	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
 	groupPages  = prometheus.NewDesc("isowatch_pages_info", "Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.", []string{"url"}, nil)
+	groupBuild  = prometheus.NewDesc("isowatch_build_info", "Version and revision of the program, and the Go version that built it. Always 1.", []string{"version", "revision", "goversion"}, nil)
+	groupReload = prometheus.NewDesc("isowatch_config_last_reload_successful", "Whether the last changed configuration was accepted: 1 or 0. 1 before any.", nil, nil)
+	groupLoaded = prometheus.NewDesc("isowatch_config_last_reload_success_timestamp_seconds", "When a changed configuration was last accepted. 0 before the first.", nil, nil)
 	groupLease  = prometheus.NewDesc("isowatch_group_lease_up", "1: this member knows that it has its lease, and may deliver findings.", nil, nil)
 	groupFailed = prometheus.NewDesc("isowatch_group_state_up", "1: the state of a unit can be written.", []string{"unit"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (c groupCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag, groupPages, groupLease} {
+	for _, d := range []*prometheus.Desc{groupUnits, groupTerm, groupMoves, groupLacks, groupHeld, groupAge, groupFailed, groupSplit, groupOdd, groupLag, groupPages, groupBuild, groupReload, groupLoaded, groupLease} {
 		out <- d
 	}
 }
@@ -164,9 +168,13 @@ func (c groupCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(groupUnits, runs, "owned")
 	gauge(groupHeld, held)
+	gauge(groupBuild, 1, BuildInfo()...)
 	if at := c.g.pagesBase(); at != "" {
 		gauge(groupPages, 1, at)
 	}
+	ok, at := c.g.frame.reloaded.state()
+	gauge(groupReload, truth(ok))
+	gauge(groupLoaded, seconds(at))
 	gauge(groupOdd, truth(c.g.odd.Load()))
 	c.g.mu.Lock()
 	defer c.g.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/web"
@@ -23,11 +24,16 @@ func (g *Group) ReloadFile(ctx context.Context) error {
 	if err == nil {
 		err = g.reload(ctx, &next)
 	}
+	g.frame.reloaded.note(err == nil, g.options.Now().UnixNano())
 	if err != nil {
 		g.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
 		return err
 	}
-	g.log.Info("the new configuration is in effect")
+	if fixed := g.config.Fixed(&next); len(fixed) > 0 {
+		g.log.Warn("the new configuration is in effect, except for settings that need a restart", "keys", strings.Join(fixed, ", "))
+	} else {
+		g.log.Info("the new configuration is in effect")
+	}
 	return nil
 }
 
@@ -43,18 +49,43 @@ func (g *Group) reload(ctx context.Context, next *config.Service) error {
 	if now, err := settingsOf(next); err != nil || now != was || next.Group.Name != before.Group.Name || next.Group.State != before.Group.State {
 		return errors.Join(err, errOtherGroup)
 	}
+	guard := g.frame.guard.Load()                   // nil: there are no pages
+	if guard != nil && next.HTTP == g.config.HTTP { // else it needs a new start, and its secrets stay too
+		read, err := g.frame.readGuard()
+		if err != nil {
+			return err
+		}
+		guard = &read
+	}
 	g.current.Store(next) // units that start from now on have it
-	for _, u := range g.running() {
-		u.mu.Lock()
-		a := u.app
-		u.mu.Unlock()
-		if a == nil {
+	running := g.running()
+	for i, u := range running {
+		err := u.reload(ctx, next)
+		if err == nil {
 			continue
 		}
-		if err := a.Reload(ctx, *u.settings(next)); err != nil && !u.ends() {
-			g.current.Store(before)
-			return fmt.Errorf("unit %s: %w", u.name, err)
+		g.current.Store(before)
+		for _, took := range running[:i] {
+			if err := took.reload(ctx, before); err != nil {
+				took.log.Error("the old configuration is not in effect again: stop this member, and start it", "err", err)
+			}
 		}
+		return fmt.Errorf("unit %s: %w", u.name, err)
+	}
+	g.frame.guard.Store(guard)
+	return nil
+}
+
+// reload lets other settings take effect in the unit, if it runs.
+func (u *unit) reload(ctx context.Context, next *config.Service) error {
+	u.mu.Lock()
+	a := u.app
+	u.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	if err := a.Reload(ctx, *u.settings(next)); err != nil && !u.ends() {
+		return err
 	}
 	return nil
 }

@@ -24,11 +24,13 @@ func (a *App) register() error {
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	a.rates = &rates{}
 	c.inputs, c.probes, c.selfTest, c.rates = a.inputs, a.probes, a.selfTest, a.rates
-	if c.replica = a.config.Replica; a.options.unit == nil { // of a unit its member tells it
-		c.pages = a.linkedPages()
+	if c.replica = a.config.Replica; a.options.unit == nil {
+		c.pages, c.reloaded = a.linkedPages(), &a.reloaded
+	} else {
+		c.build = nil // its member tells these
 	}
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
-	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
+	c.room, c.memory = a.diskSpace, a.memory
 	all := []prometheus.Collector{c}
 	if a.options.unit == nil { // else the group tells of the process
 		all = append(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -61,7 +63,7 @@ type collector struct {
 	readAhead    *credit    // the same
 	declared     []string   // sources that exist before their first record
 	expects      func(source string) isolation.Level
-	build        []string          // values of build_info
+	build        []string          // values of build_info; nil: they are told elsewhere
 	pages        string            // where people reach the pages; "": nobody knows
 	replica      string            // name of this monitor among several; "": none
 	titles       map[string]string // of anomalies, in words
@@ -101,7 +103,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(name string, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(c.desc[name], prometheus.GaugeValue, value, labels...)
 	}
-	gauge("build_info", 1, c.build...)
+	if c.build != nil {
+		gauge("build_info", 1, c.build...)
+	}
 	if c.pages != "" {
 		gauge("pages_info", 1, c.pages)
 	}

@@ -72,7 +72,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Silences: a.silences,
 		Overview: a.overview,
 		Beside:   a.incidentsBeside,
-		Reload:   func(ctx context.Context) error { return a.ReloadFile(context.WithoutCancel(ctx)) }, // it goes on when the client leaves
+		Reload:   a.reloadAsked,
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL,
 		Gatherer: a.registry,
@@ -87,6 +87,15 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Log:      a.log,
 		Group:    a.groupPage(),
 	})
+}
+
+// reloadAsked reads the settings of this process again. It goes on when the client leaves.
+func (a *App) reloadAsked(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if u := a.options.unit; u != nil {
+		return u.g.ReloadFile(ctx)
+	}
+	return a.ReloadFile(ctx)
 }
 
 // groupPage is the path of the page of the unit's group; "": there is none.
@@ -250,7 +259,7 @@ func (a *App) facts() []web.Fact {
 	if n := len(s.Waiting); n > 0 {
 		value := s.Waiting[0].Partition
 		if since := longestWait(s); since > 0 {
-			value += ", not heard of for " + finding.Lasting(since.Round(time.Second))
+			value += ", silent for " + finding.Lasting(since.Round(time.Second))
 		}
 		if n > 1 {
 			value += ", and " + strconv.Itoa(n-1) + " more"

@@ -2,36 +2,94 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/tape"
 )
 
 // Bounds of what a page reads again of the input.
 const (
-	mostAgain = 16       // records of a finding
-	longAgain = 64 << 10 // bytes of a record
+	mostAgain = 16               // records of a finding
+	longAgain = 64 << 10         // bytes of a line or a message
+	waitAgain = 2 * time.Second  // for all that brokers are asked for a page
+	calmAgain = 30 * time.Second // no broker is asked after one did not answer
 )
 
-// readAgain adds the records that had left the tape when a finding was made, and that are lines of files which are still
-// there. A line counts if it has the id of the record: the file may have been replaced.
-func readAgain(f *finding.Finding) {
+// asksAgain asks the sources for messages at their positions. One page asks at a time, so brokers see no storm.
+type asksAgain struct {
+	inputs func() []*input // nil: there are none
+	busy   sync.Mutex
+	failed time.Time // when a broker did not answer in time
+}
+
+// message is the message at a position of a broker, and the source of its records that name none; nil if nobody has it.
+func (a *asksAgain) message(ctx context.Context, position string) (message []byte, of string) {
+	at := strings.LastIndexByte(position, '/')
+	offset, err := strconv.ParseInt(position[at+1:], 10, 64)
+	if at < 0 || err != nil {
+		return nil, ""
+	}
+	for _, i := range a.inputs() {
+		source, ok := i.source.(ingest.Rereader)
+		if !ok || ctx.Err() != nil {
+			continue
+		}
+		text, err := source.Reread(ctx, position[:at], offset)
+		if err == nil && len(text) <= longAgain {
+			return text, i.of
+		}
+		if err != nil {
+			i.log.Debug("a record cannot be read again", "position", position, "err", err) // it is shown as decoded
+		}
+	}
+	if ctx.Err() != nil {
+		a.failed = time.Now()
+	}
+	return nil, ""
+}
+
+// ofBroker says whether a position is in a stream or a topic.
+func ofBroker(position string) bool {
+	return strings.HasPrefix(position, "nats:") || strings.HasPrefix(position, "kafka:")
+}
+
+// readAgain adds records that had left the tape when a finding was made: lines of files that are still there, and messages
+// that a broker still has. A record counts if it has the id: the file may have been replaced.
+func (a *asksAgain) readAgain(f *finding.Finding) {
 	if f.Hidden || f.NoEvidence {
 		return
 	}
 	s := tape.NewSearch([]finding.Finding{*f})
-	left := mostAgain
+	left, asks := mostAgain, a.inputs != nil && a.busy.TryLock()
+	ctx, cancel := context.WithTimeout(context.Background(), waitAgain)
+	defer cancel()
+	if asks {
+		defer a.busy.Unlock()
+		asks = time.Since(a.failed) > calmAgain
+	}
 	for _, id := range f.Txns {
 		position := f.Positions[id]
 		if position == "" || left == 0 || slices.ContainsFunc(f.Raw, func(r finding.Raw) bool { return r.Txn == id }) {
 			continue
 		}
-		if line := lineAt(position); line != nil {
+		if ofBroker(position) {
+			if !asks {
+				continue
+			}
+			if left--; ctx.Err() == nil {
+				message, of := a.message(ctx, position)
+				s.Message(message, of, position)
+			}
+		} else if line := lineAt(position); line != nil {
 			s.Line(line, f.Source, position)
 			left--
 		}

@@ -1,13 +1,18 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -50,11 +55,78 @@ func TestRecordsAreReadAgain(t *testing.T) {
 		t.Errorf("read\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
 	}
 	f.Hidden, f.Raw = true, nil
-	if readAgain(&f); f.Raw != nil {
+	if x.shelf.asks.readAgain(&f); f.Raw != nil {
 		t.Errorf("%+v of hidden values", f.Raw)
 	}
 	f.Hidden, f.Raw = false, []finding.Raw{{Txn: "A", Position: "p:1"}}
-	if readAgain(&f); len(f.Raw) != 2 || f.Raw[0].Position != "p:1" {
+	if x.shelf.asks.readAgain(&f); len(f.Raw) != 2 || f.Raw[0].Position != "p:1" {
 		t.Errorf("%+v beside what was kept", f.Raw)
+	}
+}
+
+// broker has messages, and answers as late as the test says.
+type broker struct {
+	messages map[string]string // by partition/offset
+	late     time.Duration
+	asked    int
+}
+
+// Run implements [ingest.Source].
+func (*broker) Run(context.Context, map[string]ingest.Cursor, chan<- ingest.Chunk) error { return nil }
+
+// Reread implements [ingest.Rereader].
+func (b *broker) Reread(ctx context.Context, partition string, offset int64) ([]byte, error) {
+	b.asked++
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(b.late):
+	}
+	if text, ok := b.messages[fmt.Sprint(partition, "/", offset)]; ok {
+		return []byte(text), nil
+	}
+	return nil, ingest.ErrNotHere
+}
+
+// Records of brokers are asked for by position. The second input is asked where the first has none. A message with several records
+// gives that of the finding, and one with another record or beyond the bound gives none. A broker that does not answer costs two seconds once.
+func TestRecordsOfBrokersAreReadAgain(t *testing.T) {
+	record := func(id, more string) string {
+		return fmt.Sprintf(`{ "txn":%q,%s "status":"committed","ops":[]}`, id, more)
+	}
+	long := record("D", fmt.Sprintf(` "labels":{"x":%q},`, strings.Repeat("x", longAgain)))
+	first := &broker{messages: map[string]string{"nats:S/7": record("A", ""), "nats:S/8": record("X", ""), "nats:S/9": long}}
+	second := &broker{messages: map[string]string{"kafka:T/0/12": record("Z", "") + "\n" + record("B", "")}}
+	discard := slog.New(slog.DiscardHandler)
+	a := asksAgain{inputs: func() []*input {
+		return []*input{{source: first, of: "s", log: discard}, {source: second, of: "s", log: discard}}
+	}}
+	made := func() finding.Finding {
+		return finding.Finding{
+			ID: "1f", Anomaly: "lost-update", Source: "s", Txns: []string{"A", "B", "C", "D", "E"},
+			Positions: map[string]string{"A": "nats:S/7", "B": "kafka:T/0/12", "C": "nats:S/8", "D": "nats:S/9", "E": "kafka:T/0/13"},
+		}
+	}
+	f := made()
+	a.readAgain(&f)
+	var all []string
+	for _, r := range f.Raw {
+		all = append(all, r.Txn+" "+r.Position+" "+r.Text)
+	}
+	if want := []string{"A nats:S/7 " + record("A", ""), "B kafka:T/0/12 " + record("B", "")}; !slices.Equal(all, want) {
+		t.Errorf("read\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+
+	first.late, second.late = time.Hour, time.Hour
+	first.asked, second.asked = 0, 0
+	for range 3 {
+		began := time.Now()
+		f := made()
+		if a.readAgain(&f); f.Raw != nil || time.Since(began) > 2*waitAgain+5*time.Second {
+			t.Errorf("%+v after %v", f.Raw, time.Since(began))
+		}
+	}
+	if n := first.asked + second.asked; n != 1 {
+		t.Errorf("brokers that do not answer were asked %d times", n)
 	}
 }

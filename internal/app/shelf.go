@@ -54,6 +54,7 @@ type shelf struct {
 		lost      bool // ids that found no room
 	}
 	hiding *hiding // nil: all values are shown
+	asks   asksAgain
 	wake   chan struct{}
 	failed atomic.Int64 // findings that could not be read
 	// version grows when a finding, a mark or the reach of the index changes.
@@ -236,6 +237,7 @@ func (s *shelf) run(ctx context.Context) {
 func (a *App) makeShelf(context.Context) error {
 	a.strips = newStrips(engine.Reader{Store: a.store})
 	a.shelf = newShelf(engine.Reader{Store: a.store}, a.budget.catalog, a.options.Now, a.log)
+	a.shelf.asks.inputs = func() []*input { return a.inputs } // they are opened before pages ask
 	return a.makeHiding()
 }
 
@@ -359,7 +361,7 @@ func (s *shelf) Get(id string) (f finding.Finding, ok bool, err error) {
 			return f, ok, err
 		}
 		s.hiding.finding(&f)
-		readAgain(&f)
+		s.asks.readAgain(&f)
 	}
 	return f, ok, err
 }

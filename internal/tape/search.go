@@ -73,6 +73,22 @@ func (s *Search) Line(message []byte, byDefault, position string) {
 	}
 }
 
+// mostRecords of a message are looked through by Message.
+const mostRecords = 1000
+
+// Message takes the records of a message that are looked for. Records that name no source are of byDefault.
+func (s *Search) Message(message []byte, byDefault, position string) {
+	for sub := range uint32(mostRecords) {
+		record := event.RecordIn(message, sub)
+		if record == nil {
+			return
+		}
+		if event.IsProto(message) || s.mayBe(record) {
+			s.take(message, record, byDefault, position)
+		}
+	}
+}
+
 // mayBe says whether a record in JSON may be looked for, without decoding it.
 func (s *Search) mayBe(record []byte) bool {
 	if bytes.IndexByte(record, '\\') >= 0 {

@@ -171,9 +171,17 @@ func TestMarksAreShown(t *testing.T) {
 }
 
 func TestReloadByPost(t *testing.T) {
+	for name, handler := range map[string]func(Options) http.Handler{
+		"a monitor": Handler, "a member of a group": func(o Options) http.Handler { return ForGroup(GroupOptions{Options: o}) },
+	} {
+		t.Run(name, func(t *testing.T) { reloadsByPost(t, handler) })
+	}
+}
+
+func reloadsByPost(t *testing.T, handler func(Options) http.Handler) {
 	_, _, o := groupsSite()
 	post := func(user string, header map[string]string) (int, string) {
-		status, body, _ := ask(Handler(o), http.MethodPost, "/-/reload", "", user, "pass", header)
+		status, body, _ := ask(handler(o), http.MethodPost, "/-/reload", "", user, "pass", header)
 		return status, body
 	}
 	calls, fails := 0, error(nil)
@@ -199,7 +207,7 @@ func TestReloadByPost(t *testing.T) {
 	if status, body := post("ann", nil); status != 409 || !strings.Contains(body, "--config") {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _, _ := ask(Handler(o), http.MethodGet, "/-/reload", "", "ann", "pass", nil); status != 405 {
+	if status, _, _ := ask(handler(o), http.MethodGet, "/-/reload", "", "ann", "pass", nil); status != 405 {
 		t.Errorf("GET: %d", status)
 	}
 }

@@ -57,7 +57,7 @@ type GroupUnit struct {
 
 // GroupOptions have what the pages of a member show.
 type GroupOptions struct {
-	Options // Guard, Gatherer, Ready, Base, Log
+	Options // Guard, Gatherer, Ready, Base, External, Reload, Log
 	View    func(context.Context) (GroupView, error)
 	// List gives findings of all units, newest first, and the members that could not be asked.
 	List func(r *http.Request, limit int) (all []json.RawMessage, notAsked []string, err error)
@@ -104,6 +104,7 @@ func ForGroup(o GroupOptions) http.Handler {
 			s.failJSON(w, http.StatusNotFound, "a member of a group tells this by unit: /api/v1/group lists them, and the same path below the pages of each answers")
 		})
 	}
+	mux.HandleFunc("POST /-/reload", s.changing(s.reload))
 	mux.HandleFunc("GET /style.css", styleSheet)
 	mux.HandleFunc("GET /favicon.svg", favicon)
 	mux.HandleFunc("GET /favicon.ico", favicon)

@@ -44,7 +44,7 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "write skew 12.2": 50, "∅ lost records": 1, "records of nats:S were lost: retention": 1,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "<span>Per million transactions: write skew 12.2</span>": 50, "∅ lost records": 1, "records of nats:S were lost: retention": 1,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
 		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1, `<span class="meta">orders · <time`: 1,

@@ -15,14 +15,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/render/picture"
-	"github.com/isowatch/isowatch/internal/render/scene"
+	"github.com/isowatch/isowatch/internal/render/records"
 )
 
 // pageLimit is small: each finding on the list comes with its picture.
@@ -146,34 +144,13 @@ var forms = map[string]struct {
 }{
 	".svg":   {"image/svg+xml", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.SVG(*f), nil }},
 	".dot":   {"text/vnd.graphviz; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.DOT(*f), nil }},
-	".jsonl": {"application/jsonl; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records(f, history.JSONL) }},
-	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records(f, history.EDN) }},
+	".jsonl": {"application/jsonl; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.JSONL(f) }},
+	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.EDN(f) }},
 	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {
 		var b bytes.Buffer
 		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Trace: s.Trace, Parts: []page.Part{{Findings: []finding.Finding{*f}}}})
 		return b.Bytes(), err
 	}},
-}
-
-var errNoRecords = errors.New("the finding carries no records")
-
-// records are the records that the finding carries, in another format.
-func records(f *finding.Finding, format history.Format) ([]byte, error) {
-	var all []event.Record
-	sc := scene.New(f)
-	for _, members := range [][]scene.Member{sc.Members, sc.Beside} {
-		for i := range members {
-			if r := members[i].Record; r != nil {
-				all = append(all, *r)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return nil, errNoRecords
-	}
-	var b bytes.Buffer
-	err := history.Write(&b, format, all)
-	return b.Bytes(), err
 }
 
 // findingPage answers /findings/ID with the page, and /findings/ID.svg and so on with a download.
@@ -204,10 +181,10 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 	default:
 		text, err := form.write(s, &f)
 		switch {
-		case errors.Is(err, errNoRecords) && f.NoEvidence:
+		case errors.Is(err, records.ErrNone) && f.NoEvidence:
 			s.failPage(w, http.StatusGone, "Gone", "The records of this finding are no longer kept: retention.evidence says for how long they are. Its words and dependencies stay.")
 			return
-		case errors.Is(err, errNoRecords):
+		case errors.Is(err, records.ErrNone):
 			s.failPage(w, http.StatusNotFound, "Not found", "This finding carries no records.")
 			return
 		case err != nil:

@@ -99,6 +99,9 @@ func TestLook(t *testing.T) {
 		exec.Command(build(t), append(append([]string{"check"}, args...), "--report", page, file)...).Run() // it ends with 1 for a violation
 		b.shoot("report-"+k, "file://"+page)
 	}
+	m := member(t)
+	b.shoot("members", m.url+"/")
+	b.shoot("units", m.url+"/findings")
 	shops, _ := shops(t)
 	b.judged(shops)
 	b.shoot("overview-50", shops.url+"/")
