@@ -107,3 +107,21 @@ func TestTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelBeginsWithoutTheRemoved: a vertex that was freed while it lived leaves its place in the order until that is passed.
+// A view that begins as a copy does not take it over.
+func TestLevelBeginsWithoutTheRemoved(t *testing.T) {
+	g := New(views[0])
+	at := func(v Vertex) Place { return Place{Begin: int64(v) * 10, Commit: int64(v)*10 + 5, Settle: 100} }
+	for v := Vertex(1); v <= 3; v++ {
+		g.AddVertex(v, at(v), nil)
+	}
+	g.Free(2)
+	g.ChangeLevels(&LevelChange{Before: views[:1], After: views[:2], From: []Origin{{View: 0}, {View: 0, Start: Copied}}}, math.MinInt64, at)
+	if nodes, want := g.Order(1), []uint32{2, 3, 6, 7}; !slices.Equal(nodes, want) {
+		t.Errorf("the new view has %v, want %v", nodes, want)
+	}
+	if err := g.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -91,3 +91,24 @@ func TestSideEdges(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestChoiceLevel: choices that refute a level without a graph over choices are argued at the weakest one with such
+// a graph that is above.
+func TestChoiceLevel(t *testing.T) {
+	write := func(key string) event.RecordOp { return event.RecordOp{Kind: event.Write, Key: key, Value: "1"} }
+	w := &finding.Witness{
+		Txns: []event.Record{{Ops: []event.RecordOp{write("x"), write("y")}}, {Ops: []event.RecordOp{write("x"), write("z")}}},
+		Edges: []finding.Dependency{
+			{From: 0, To: 1, Label: finding.WR, Key: "y", Value: "1", Shown: -1}, {From: 1, To: 0, Label: finding.WR, Key: "z", Value: "1", Shown: -1},
+		},
+		Choices: []finding.Choice{{Key: "x", A: 0, B: 1}},
+	}
+	for refuted, want := range map[Level]Level{
+		{Base: ReadAtomic}: {Base: Prefix}, {Base: CursorStability}: {Base: SnapshotIsolation}, {Base: Serializable}: {Base: Serializable},
+		{Special: GeneralizedSI}: {Special: GeneralizedSI},
+	} {
+		if got := ChoiceLevel(w, []Level{refuted}); got != want {
+			t.Errorf("%s is argued at %s, want %s", refuted, got, want)
+		}
+	}
+}
