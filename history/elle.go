@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strconv"
 
 	"github.com/isowatch/isowatch/event"
@@ -33,6 +34,7 @@ type elleOp struct {
 	f         node
 	key       node     // porcupine's
 	invoked   node     // :value of the invocation
+	request   []byte   // its text, where that is not in a piece of the file
 	completed node     // and of the completion
 	refused   bool     // a cas that found another value
 	came      [][]byte // its records in the file, where they are asked for
@@ -77,23 +79,22 @@ type elleReader struct {
 	ordinal       int64
 	lastIndex     int64
 	processes     map[string]*elleProcess
-	inOrder       []*elleProcess // in which they first came
-	unused        []*elleOp      // memory for the next ones
+	inOrder       []*elleProcess   // in which they first came
+	unused        []*elleOp        // memory for the next ones
+	hashes        [1000]event.Hash // of the texts of small numbers, once they were met
 
 	// mapped says which workload it is: until then operations wait.
 	mapped  bool
 	waiting []*elleOp
 }
 
-func (r *Reader) readElle(data []byte, json bool) error {
-	e := newElleReader(r, data)
-	e.nodes.json = json
+func (r *Reader) readElle(in io.Reader, json bool) error {
+	e := newElleReader(r, nil)
+	e.nodes.json, e.nodes.pieces = json, pieces{in: in, least: pieceBytes, drop: e.drop}
 	if err := e.nodes.each(e.operation); err != nil {
 		return err
 	}
-	if e.Used != nil {
-		e.Used(len(data) - e.counted)
-	}
+	e.reach(len(e.nodes.data))
 	return e.finish()
 }
 
@@ -114,7 +115,7 @@ func newElleReader(r *Reader, data []byte) *elleReader {
 func (e *elleReader) process(name []byte) *elleProcess {
 	p := e.processes[string(name)]
 	if p == nil {
-		p = &elleProcess{name: name, hash: event.HashText(name)}
+		p = &elleProcess{name: bytes.Clone(name), hash: event.HashText(name)}
 		e.processes[string(name)] = p
 		e.inOrder = append(e.inOrder, p)
 	}
@@ -150,6 +151,12 @@ func (e *elleReader) reach(at int) {
 		e.Used(at - e.counted)
 	}
 	e.counted = at
+}
+
+// drop notes that the bytes before from are no longer there.
+func (e *elleReader) drop(from int) {
+	e.reach(from)
+	e.counted = 0
 }
 
 // elleStep is an invocation or a completion.
@@ -215,7 +222,7 @@ func (e *elleReader) first(p *elleProcess, s *elleStep) *elleOp {
 func (e *elleReader) begin(p *elleProcess, index int64, numbered bool) (o *elleOp) {
 	if n := len(e.unused); n > 0 {
 		o, e.unused = e.unused[n-1], e.unused[:n-1]
-		*o = elleOp{}
+		*o = elleOp{request: o.request[:0]}
 	} else {
 		o = &elleOp{}
 	}

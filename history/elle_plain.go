@@ -18,8 +18,8 @@ type plainRecord struct {
 	process []byte
 	index   int64
 	time    int64
-	value   int  // where the value of an invocation begins
-	has     byte // bits of the fields that it has
+	value   []byte // of an invocation
+	has     byte   // bits of the fields that it has
 }
 
 const (
@@ -62,7 +62,8 @@ func (e *elleReader) plain() (taken bool, err error) {
 		o = e.begin(p, x.index, x.has&hasIndex != 0)
 	}
 	if x.typ == 'i' {
-		o.start, o.invoked = e.time, node{kind: vector, at: x.value, later: true}
+		o.request = append(o.request, x.value...)
+		o.start, o.invoked = e.time, node{kind: vector, later: true, text: o.request}
 		p.open = o
 		return true, nil
 	}
@@ -174,7 +175,7 @@ func (e *elleReader) plainField(x *plainRecord, name []byte, i int) (bit byte, e
 		switch x.typ {
 		case 'i':
 			if n := skimmed(data[i:]); n > 0 {
-				x.value = i
+				x.value = data[i : i+n]
 				return hasValue, i + n
 			}
 		case 'o':
@@ -330,14 +331,23 @@ func (e *elleReader) plainList(o *event.Op, i int) int {
 	o.Flags, o.FirstElem = event.IsArray, uint32(len(b.Elems))
 	b.Elems = slices.Grow(b.Elems, n/2)
 	for at := 1; n > 2; { // of an element
-		end := at
-		for text[end]-'0' <= 9 {
-			end++
+		end, number := at, uint(0)
+		for ; text[end]-'0' <= 9; end++ {
+			number = number*10 + uint(text[end]-'0')
 		}
 		if end == at || text[at] == '0' && end > at+1 {
 			return 0
 		}
-		b.Elems = append(b.Elems, event.Elem{Value: event.Span{Off: o.Value.Off + uint32(at), Len: uint32(end - at)}, Hash: event.HashText(text[at:end])})
+		x := event.Elem{Value: event.Span{Off: o.Value.Off + uint32(at), Len: uint32(end - at)}}
+		if end <= at+3 {
+			if x.Hash = e.hashes[number]; x.Hash == (event.Hash{}) {
+				x.Hash = event.HashText(text[at:end])
+				e.hashes[number] = x.Hash
+			}
+		} else {
+			x.Hash = event.HashText(text[at:end])
+		}
+		b.Elems = append(b.Elems, x)
 		if text[end] == ']' {
 			break
 		}

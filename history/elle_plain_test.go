@@ -11,8 +11,8 @@ import (
 )
 
 // elleRead is all that an EDN history is read as: records, places, elements, dead letters, and the error.
-// Where plainly is false, every record goes through nodes and JSON.
-func elleRead(text string, plainly bool) (out string, plain int) {
+// Where plainly is false, every record goes through nodes and JSON. The file is read in such pieces; 0: in one.
+func elleRead(text string, plainly bool, piece int) (out string, plain int) {
 	var all strings.Builder
 	b := &event.Batch{Partitions: []string{"file:x"}}
 	flush := func() error {
@@ -38,8 +38,18 @@ func elleRead(text string, plainly bool) (out string, plain int) {
 	if !plainly {
 		r.Came = func(string, event.Position, [][]byte) {}
 	}
+	used := 0
+	r.Used = func(bytes int) { used += bytes }
 	e := newElleReader(r, []byte(text))
+	if piece > 0 {
+		e.nodes.data, e.nodes.pieces = nil, pieces{in: strings.NewReader(text), least: piece, drop: e.drop}
+	}
 	err := e.nodes.each(e.operation)
+	if err == nil {
+		if e.reach(len(e.nodes.data)); used != len(text) {
+			err = fmt.Errorf("%d bytes of %d are used", used, len(text))
+		}
+	}
 	if err == nil {
 		err = e.finish()
 	}
@@ -102,8 +112,8 @@ func TestPlain(t *testing.T) {
 		"{:type :ok, :process 1, :f :txn, :value [[:r 1 nil], [:w 1 2]], :error :x}", "#x.y{:type :ok :process 1 :value [[:w 1 2]]}", "{:type :ok :process 1 :value [[:r nil nil]]}",
 		"{:type :ok :process 1 :value [[:w :true 2] [:r :nil nil]]} 7", "{:type :ok :process 1 :value [[:r 1 nilly]]}", "{:type :ok :process 1 :value [[:r 1 nil", "{:type :ok :process 1 :value [[:r 1 [1",
 	} {
-		got, _ := elleRead(first+text, true)
-		if want, _ := elleRead(first+text, false); got != want {
+		got, _ := elleRead(first+text, true, 0)
+		if want, _ := elleRead(first+text, false, 0); got != want {
 			t.Errorf("%s\nis read as\n%s, want\n%s", text, got, want)
 		}
 	}
@@ -111,8 +121,8 @@ func TestPlain(t *testing.T) {
 	for i := range 22_000 {
 		fmt.Fprintf(&long, "{:type :invoke :process %d :value [[:append 1 %d]]}\n{:type :ok :process %d :value [[:append 1 %d] [:r 2 [1 2]] [:r 3 nil]]}\n", i%10, i, i%10, i)
 	}
-	got, _ := elleRead(long.String(), true)
-	if want, _ := elleRead(long.String(), false); got != want || strings.Count(got, "\n") != 22_001 {
+	got, _ := elleRead(long.String(), true, pieceBytes)
+	if want, _ := elleRead(long.String(), false, 0); got != want || strings.Count(got, "\n") != 22_001 {
 		t.Error("a history of several batches is read in two ways")
 	}
 	plain := 0
@@ -130,9 +140,15 @@ func TestPlain(t *testing.T) {
 				text = bytes.Join([][]byte{text[:at+1], text[at:]}, nil)
 			}
 		}
-		got, n := elleRead(string(text), true)
-		if want, _ := elleRead(string(text), false); got != want {
+		got, n := elleRead(string(text), true, 0)
+		if want, _ := elleRead(string(text), false, 0); got != want {
 			t.Fatalf("seed %d: %s\nis read as\n%s, want\n%s", seed, text, got, want)
+		}
+		piece := 1 + rng.IntN(100)
+		for _, plainly := range []bool{true, false} {
+			if again, _ := elleRead(string(text), plainly, piece); again != got {
+				t.Fatalf("seed %d: %s\nis read in pieces of %d as\n%s, want\n%s", seed, text, piece, again, got)
+			}
 		}
 		if n > 0 {
 			plain++
@@ -146,12 +162,14 @@ func TestPlain(t *testing.T) {
 // FuzzPlain: so with any text behind a transaction.
 func FuzzPlain(f *testing.F) {
 	const first = "{:type :invoke :process 0 :value [[:w 1 0]]}\n{:type :ok :process 0 :value [[:w 1 0]]}\n"
-	f.Add("{:type :invoke, :process 10, :time 13337, :f :txn, :value [[:append 6 1] [:append 1 1]], :index 0}\n{:type :ok, :process 10, :time 13338, :f :txn, :value [[:append 6 1] [:append 1 1]], :index 1}")
-	f.Add("{:index 1, :type :ok, :process 1, :time 26226, :f :txn, :value [[:r 0 nil] [:r 6 [1 2 3]] [:w :x 0]]}")
-	f.Fuzz(func(t *testing.T, text string) {
-		got, _ := elleRead(first+text, true)
-		if want, _ := elleRead(first+text, false); got != want {
-			t.Errorf("is read as\n%s, want\n%s", got, want)
+	f.Add("{:type :invoke, :process 10, :time 13337, :f :txn, :value [[:append 6 1] [:append 1 1]], :index 0}\n{:type :ok, :process 10, :time 13338, :f :txn, :value [[:append 6 1] [:append 1 1]], :index 1}", uint8(7))
+	f.Add("{:index 1, :type :ok, :process 1, :time 26226, :f :txn, :value [[:r 0 nil] [:r 6 [1 2 3]] [:w :x 0]]}", uint8(0))
+	f.Fuzz(func(t *testing.T, text string, piece uint8) {
+		want, _ := elleRead(first+text, false, 0)
+		for _, in := range []int{0, int(piece)} {
+			if got, _ := elleRead(first+text, true, in); got != want {
+				t.Errorf("is read in pieces of %d as\n%s, want\n%s", in, got, want)
+			}
 		}
 	})
 }

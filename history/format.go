@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -29,6 +30,8 @@ type form struct {
 	name Format
 	// read reads a file, where the format is one of this package and of files.
 	read func(r *Reader, data []byte) error
+	// pieces reads one piece by piece.
+	pieces func(r *Reader, in io.Reader) error
 	// names are the names of its files where a history is a folder. session reads one file.
 	names   nameForm
 	session func(p *plain, data []byte, session uint32) error
@@ -38,8 +41,8 @@ type form struct {
 var forms = []form{
 	{name: JSONL},
 	{name: Proto},
-	{name: EDN, read: func(r *Reader, data []byte) error { return r.readElle(data, false) }},
-	{name: ElleJSON, read: func(r *Reader, data []byte) error { return r.readElle(data, true) }},
+	{name: EDN, pieces: func(r *Reader, in io.Reader) error { return r.readElle(in, false) }},
+	{name: ElleJSON, pieces: func(r *Reader, in io.Reader) error { return r.readElle(in, true) }},
 	{name: DBCop, read: plainly(func(p *plain, data []byte) error {
 		p.ops = make([]plainOp, 0, len(data)/dbcopEvent)
 		return p.readDBCop(&bincode{data: data, size: len(data)})

@@ -13,7 +13,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range forms {
-		if byEvent := x.name == JSONL || x.name == Proto; byEvent == (x.read != nil || x.session != nil) {
+		if byEvent := x.name == JSONL || x.name == Proto; byEvent == (x.read != nil || x.pieces != nil || x.session != nil) {
 			t.Errorf("%s is read by nobody, or twice", x.name)
 		}
 		if !strings.Contains(string(text), "`"+string(x.name)+"`") {

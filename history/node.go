@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -10,7 +11,7 @@ import (
 type node struct {
 	kind  nodeKind
 	flat  bool   // a vector of integers without items: its text holds them, without the brackets
-	later bool   // a vector whose items nobody has read: see skim.go
+	later bool   // a vector whose items nobody has read, as its text: see skim.go
 	at    int    // byte at which it begins
 	text  []byte // of a number, a string or a word; a word's without its colon
 	items []node // of a vector or a set; of a map, keys and values in turn
@@ -66,6 +67,8 @@ type nodeReader struct {
 
 	// plain, unless nil, takes the map at i of a file, and says whether it has.
 	plain func() (taken bool, err error)
+
+	pieces
 }
 
 const (
@@ -80,13 +83,7 @@ func (r *nodeReader) fail(at int, format string, args ...any) error {
 
 // lineOf is the line of a byte, from 1.
 func (r *nodeReader) lineOf(at int) int64 {
-	line := int64(1)
-	for _, c := range r.data[:min(at, len(r.data))] {
-		if c == '\n' {
-			line++
-		}
-	}
-	return line
+	return r.lines + 1 + int64(bytes.Count(r.data[:min(at, len(r.data))], []byte{'\n'}))
 }
 
 // skip passes white space, commas, comments and discarded values.
@@ -119,12 +116,21 @@ func (r *nodeReader) skip() error {
 
 // each calls fn for every map of the file: one behind the other, or in a vector.
 func (r *nodeReader) each(fn func(*node) error) error {
+	if err := r.readOn(0); err != nil {
+		return err
+	}
 	if len(r.data) >= 3 && string(r.data[:3]) == "\xef\xbb\xbf" {
 		r.i = 3
 	}
 	end := byte(0)
-	for first := true; ; first = false {
-		if err := r.skip(); err != nil {
+	for first := true; ; {
+		from := r.i
+		if err := r.skip(); r.in != nil && (err != nil || r.i == len(r.data)) {
+			if err := r.readOn(from); err != nil {
+				return err
+			}
+			continue
+		} else if err != nil {
 			return err
 		}
 		switch {
@@ -133,11 +139,11 @@ func (r *nodeReader) each(fn func(*node) error) error {
 		case r.i == len(r.data):
 			return nil
 		case first && r.data[r.i] == '[':
-			end = ']'
+			end, first = ']', false
 			r.i++
 			continue
 		case first && r.data[r.i] == '(':
-			end = ')'
+			end, first = ')', false
 			r.i++
 			continue
 		case end != 0 && r.data[r.i] == end:
@@ -145,6 +151,7 @@ func (r *nodeReader) each(fn func(*node) error) error {
 			r.i++
 			continue
 		}
+		first = false
 		if r.plain != nil {
 			taken, err := r.plain()
 			if err != nil {
@@ -155,9 +162,16 @@ func (r *nodeReader) each(fn func(*node) error) error {
 			}
 		}
 		m, err := r.read()
+		if r.in != nil && (err != nil || m.kind != mapping) { // it may go on behind the piece
+			if err := r.readOn(from); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		r.held = true
 		if m.kind != mapping {
 			return r.fail(m.at, "a map is expected")
 		}
@@ -191,7 +205,7 @@ func (r *nodeReader) value() (node, error) {
 	case '[':
 		if n := r.skim(); n > 0 {
 			r.i += n
-			return node{kind: vector, at: at, later: true}, nil
+			return node{kind: vector, at: at, later: true, text: r.data[at:r.i]}, nil
 		}
 		if n := r.integers(); n > 0 {
 			r.i += n + 2

@@ -33,8 +33,7 @@ type Reader struct {
 	// came before. Flush is called more often.
 	Stream bool
 
-	// Used, unless nil, is told how much more of the file was worked on, in bytes. Only Elle's formats tell it:
-	// they are read as a whole before the first transaction is there.
+	// Used, unless nil, is told how much more of the file was worked on, in bytes. Only Elle's formats tell it.
 	Used func(bytes int)
 
 	// Came, unless nil, is told where a transaction is in the file, and its records there as they were written. These are an
@@ -59,11 +58,15 @@ func (r *Reader) Read(f Format, in io.Reader) error {
 	if r.streams(f) {
 		return r.stream(f, in)
 	}
+	x := formOf(f)
+	if x != nil && x.pieces != nil {
+		return x.pieces(r, in)
+	}
 	data, err := r.all(in)
 	if err != nil {
 		return err
 	}
-	if x := formOf(f); x != nil && x.read != nil {
+	if x != nil && x.read != nil {
 		return x.read(r, data)
 	}
 	return fmt.Errorf("format %s is not read from a file", f)

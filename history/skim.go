@@ -54,9 +54,9 @@ func (r *nodeReader) whole(n node) (node, error) {
 	if !n.later {
 		return n, nil
 	}
-	i, lazy := r.i, r.lazy
-	r.i, r.lazy = n.at, false
-	n, err := r.read()
-	r.i, r.lazy = i, lazy
-	return n, err
+	if r.rest == nil {
+		r.rest = &nodeReader{flat: r.flat}
+	}
+	r.rest.data, r.rest.i = n.text, 0
+	return r.rest.read()
 }

@@ -190,7 +190,7 @@ func (h *History) attribute() {
 	h.inSessions = len(h.sessions.all) > 0
 	h.ids, h.keys, h.sessions, h.values = hashes{}, hashes{}, hashes{}, hashes{}
 	h.writers, h.places, h.replaced, h.touches = nil, nil, nil, nil
-	h.lists.spines, h.lists.index, h.lists.own = nil, nil, nil
+	h.lists.spines, h.lists.index, h.lists.own, h.lists.owned, h.lists.many = nil, nil, nil, nil, nil
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
 		h.spans = append(h.spans, saturation.Span{})

@@ -1,6 +1,7 @@
 package registers
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -10,9 +11,11 @@ import (
 // lists are the lists of a history. All reads of a list have to show a beginning of one list, its
 // spine. An element is a version of its key: the list that ends with it.
 type lists struct {
-	spines []spine             // by key
-	index  []uint32            // by version: its place in its spine, from 1
-	own    map[uint32][]uint32 // by the place of a write, all that it appended, if more than one element
+	spines []spine  // by key
+	index  []uint32 // by version: its place in its spine, from 1
+	owned  []owned  // the writes that appended more than one element, by their places
+	own    []uint32 // those elements
+	many   []uint64 // bits by place: such a write
 
 	// Known when the history is closed.
 	authors [][]uint32 // by key: the transactions whose appends make up the spine
@@ -37,11 +40,29 @@ func (l *lists) of(key uint32) *spine {
 	return &l.spines[key]
 }
 
+// owned is a write that appended several elements: those of own from there to where the next one's begin.
+type owned struct{ place, from uint32 }
+
+// keepOwn keeps what the write at this place appended. Places grow.
 func (l *lists) keepOwn(place uint32, own []uint32) {
-	if l.own == nil {
-		l.own = map[uint32][]uint32{}
+	l.owned = append(l.owned, owned{place, uint32(len(l.own))})
+	l.own = append(l.own, own...)
+	for int(place>>6) >= len(l.many) {
+		l.many = append(l.many, 0)
 	}
-	l.own[place] = slices.Clone(own)
+	l.many[place>>6] |= 1 << (place & 63)
+}
+
+// ownOf are the elements that the write at this place appended, nil if it is one.
+func (l *lists) ownOf(place uint32) []uint32 {
+	if int(place>>6) >= len(l.many) || l.many[place>>6]>>(place&63)&1 == 0 {
+		return nil
+	}
+	i, _ := slices.BinarySearchFunc(l.owned, place, func(x owned, place uint32) int { return cmp.Compare(x.place, place) })
+	if i+1 < len(l.owned) {
+		return l.own[l.owned[i].from:l.owned[i+1].from]
+	}
+	return l.own[l.owned[i].from:]
 }
 
 // append notes that the transaction in work appends v.
@@ -132,7 +153,7 @@ func (h *History) settleLists() bool {
 			if place == nobodys || h.writers[rest[n-1]] != author {
 				return false
 			}
-			if own := l.own[place]; max(1, len(own)) != n || n > 1 && !slices.Equal(own, rest[:n]) {
+			if own := l.ownOf(place); max(1, len(own)) != n || n > 1 && !slices.Equal(own, rest[:n]) {
 				return false
 			}
 			l.after[place] = before

@@ -108,12 +108,20 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 	return h, holding, err
 }
 
+// shortHistory is how many bytes a file has whose memory is looked through as usual.
+const shortHistory = 64 << 20
+
 // attempt is one way of decideAtOnce to read the recording.
 func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
 	if c := w.Collector; c != nil {
 		// The history grows steadily, in arrays without pointers. To look often for memory that
-		// they have outgrown costs little. Not to look costs half of the memory.
-		defer c.SetPercent(c.SetPercent(25))
+		// they have outgrown costs little. Not to look costs half of the memory. A short one is
+		// over before that matters.
+		percent := 25
+		if in.Size > 0 && in.Size < shortHistory {
+			percent = 100
+		}
+		defer c.SetPercent(c.SetPercent(percent))
 	}
 	h := &registers.History{Drift: int64(w.Watch.Contract.ClockDrift)}
 	b := event.Batch{Partitions: []string{w.partition(name)}}

@@ -162,7 +162,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	}
 	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream}
 	if r.Format == history.EDN || r.Format == history.ElleJSON {
-		// They are read as a whole before the first transaction is there. The reader tells how much is worked on.
+		// The reader tells how much is worked on.
 		file.n, file.tell, reader.Used = new(int64), nil, r.used
 	}
 	reader.Flush = func() error { return flush(reader.Contract) }
