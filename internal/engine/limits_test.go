@@ -72,6 +72,24 @@ func TestCommitLimits(t *testing.T) {
 			t.Errorf("%d transactions and %d dead letters, want 10 of each", n, dead)
 		}
 	})
+	t.Run("sources", func(t *testing.T) {
+		x := newTight(t)
+		if err := x.open(window.Config{Window: window.For(time.Second), Lateness: window.For(0)}); err != nil {
+			t.Fatal(err)
+		}
+		const most, beyond = 1_024, 6
+		c := ingest.Chunk{Partition: "p"}
+		for i := range 2 * (most + beyond) {
+			c.Messages = append(c.Messages, ingest.Message{Offset: int64(i), Value: fmt.Appendf(nil,
+				`{"txn":"%d","source":"s%d","start":%d,"end":%[3]d,"status":"committed","ops":[]}`, i, i%(most+beyond), awayEpoch-int64(time.Minute))})
+		}
+		c.Cursor.Next = 2 * (most + beyond)
+		x.read(c)
+		x.again(2 * (most + beyond))
+		if n, dead := len(x.engine.Status().Sources), x.engine.Status().DeadLetters; n != most || dead != 2*beyond || committed(x.engine) != 2*most {
+			t.Errorf("%d sources, %d dead letters and %d transactions, want %d, %d and %d", n, dead, committed(x.engine), most, 2*beyond, 2*most)
+		}
+	})
 	t.Run("cursors", func(t *testing.T) {
 		x := newTight(t)
 		if err := x.open(window.Config{}); err != nil {
