@@ -13,7 +13,7 @@ import (
 
 // Several writers may have left the value that a read saw. Which of them it saw is decided together
 // with the order of writers that nobody saw. Such writers count, and left the value. At all levels that
-// are decided in this way, two reads are forbidden: from an aborted writer, and of a value that its
+// are decided in this way, a read from an aborted writer is forbidden. So is a read of a value that its
 // writer replaced itself. A transaction of unknown outcome may be the writer too. An order without it
 // shows that the level holds. If there is no such order, nothing is shown.
 

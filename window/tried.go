@@ -187,8 +187,8 @@ func (o *core) numbers() trial.Numbers {
 // at serializable, which implies it.
 func isTried(l isolation.Level) bool { return !l.Underlying().Selects() }
 
-// triedUnder is l if orders are tried at l. Otherwise it is the strongest of the levels that l implies
-// and that orders are tried at.
+// triedUnder is l if orders are tried at l. Otherwise triedUnder is the strongest of the levels that l
+// implies, and at which orders are tried.
 func triedUnder(l isolation.Level) (all []isolation.Level) {
 	if isTried(l) {
 		return []isolation.Level{l}

@@ -32,9 +32,9 @@ const (
 
 // DataKind is the kind of object that a key names. A compact record has 4 bits for it.
 //
-// A new kind comes last, since inference compares kinds. Up to Register, a key may have plain values. Up to
-// List, its operations are those of registers and lists. All kinds behind go by way of countOther in
-// internal/infer.
+// A new kind comes last, since inference compares kinds. Up to Register, a key may have plain values.
+// Up to List, its operations are the ones of registers and lists. All kinds behind go by way of
+// countOther in internal/infer.
 type DataKind uint8
 
 const (

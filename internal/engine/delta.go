@@ -122,7 +122,7 @@ func appendDelta(dst []byte, s *step) []byte {
 	return dst
 }
 
-// appendMarks writes nothing if there are no marks and nothing follows. So older deltas, which know no
+// appendMarks writes nothing unless there are marks or more follows. So older deltas, which know no
 // marks, have the same form.
 func appendMarks(dst []byte, marks []event.Mark, more bool) []byte {
 	if len(marks) == 0 && !more {

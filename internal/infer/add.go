@@ -252,8 +252,8 @@ func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) 
 }
 
 // tooLate is for a record that cannot replace the first, unknown one any more. It takes back
-// conclusions from who wrote the record's values. The first record's transaction wrote them, or nobody
-// did.
+// conclusions about the writers of the record's values. The first record's transaction wrote them, or
+// nobody did.
 func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {

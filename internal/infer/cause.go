@@ -8,8 +8,8 @@ import "github.com/isowatch/isowatch/internal/pattern"
 // a version names no writer. It is a sign that values of its pattern repeat (docs/proofs.md,
 // section 2, *Do values name their writers?*).
 
-// causal says whether time shows from whom a transaction did not read. It does where the contract
-// leaves another explanation than a writer that began after the reader had ended.
+// causal says whether time shows that a transaction did not read from some writer. It does where the
+// contract leaves another explanation than a writer that began after the reader had ended.
 func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
 // addedUnseen says whether v is an element of a set, and somebody may have added it without a record.

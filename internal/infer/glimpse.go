@@ -231,7 +231,7 @@ func (s *registers) disclaim(v, n uint32) {
 }
 
 // foresaw says whether n, which does not count, read v with operation i and wrote it later. Then
-// another transaction had written v before, and a reader of v may have read from that one.
+// another transaction had written v before, and a reader of v may have read from that transaction.
 func (s *registers) foresaw(v, n uint32, i int) bool {
 	if v == 0 {
 		return false

@@ -311,7 +311,7 @@ func (s *linear) confirmLine(k, a, b uint32) bool {
 	return true
 }
 
-// lineAt is the version of k that n installed. If n installed none, it is the version that n read.
+// lineAt is the version of k that n installed. If n installed none, lineAt is the version that n read.
 func (s *linear) lineAt(n, k uint32) (v uint32, installed bool) {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if w := &s.writes[id]; !w.intermediate && s.versions[w.version].key == k {

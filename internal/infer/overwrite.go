@@ -227,7 +227,7 @@ func (s *registers) divergeInRow(id uint32) {
 func (s *registers) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
 
 // MayBeOtherRows says whether two transactions that read v and wrote its key may have written two rows.
-// Then a transaction deleted the key, and it is not one that replaced v as they did.
+// Then a transaction deleted the key that did not replace v as they did.
 func (s *registers) MayBeOtherRows(v uint32) bool {
 	flags := s.keys[s.versions[v].key].flags
 	if !s.opt.Rows || flags&deleted == 0 {

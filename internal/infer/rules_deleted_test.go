@@ -5,6 +5,20 @@ import (
 	"slices"
 )
 
+// queryDeleted prints what is asked about lists that somebody may have deleted.
+func (r *room) queryDeleted(name, rest string) error {
+	switch name {
+	case "lacks":
+		for _, k := range r.keys(rest) {
+			r.printLacks(k)
+		}
+		return nil
+	case "outlived":
+		return r.printOutlived(rest)
+	}
+	return fmt.Errorf("no such command")
+}
+
 // printLacks prints what reads of the list k lack whose appenders have retired.
 func (r *room) printLacks(k uint32) {
 	gone := func(n uint32) bool { return r.s.txns[n].flags&retired != 0 }

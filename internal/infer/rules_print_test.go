@@ -300,12 +300,6 @@ func (r *room) query(name, rest string) error {
 		for _, k := range r.keys(rest) {
 			r.printList(k)
 		}
-	case "lacks":
-		for _, k := range r.keys(rest) {
-			r.printLacks(k)
-		}
-	case "outlived":
-		return r.printOutlived(rest)
 	case "keys-of":
 		for _, id := range strings.Fields(rest) {
 			r.printf("%s wrote %d keys", id, len(r.s.WrittenKeys(nil, r.s.WithID(id, ""))))
@@ -329,7 +323,7 @@ func (r *room) query(name, rest string) error {
 	case "sizes":
 		r.printf("keys %d, versions %d, transactions %d", len(r.keys("")), len(r.s.versions)-1-r.s.free.versions.Len(), len(r.s.txns)-1-r.s.free.txns.Len())
 	default:
-		return fmt.Errorf("no such command")
+		return r.queryDeleted(name, rest)
 	}
 	return nil
 }

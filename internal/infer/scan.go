@@ -369,8 +369,8 @@ func (s *sets) covers(x *scan, name []byte) bool {
 	return (x.from == 0 || bytes.Compare(name, s.bounds.get(x.from)) >= 0) && (x.to == 0 || bytes.Compare(name, s.bounds.get(x.to)) < 0)
 }
 
-// enrollAgain puts k, which came back, among the ordered keys. It is not compared with scans in memory
-// that lack it: if the source's first range lacked the key, that was counted as not checked.
+// enrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack the key are
+// not compared with it. If the source's first range lacked it, that was counted as not checked.
 func (s *sets) enrollAgain(k uint32) {
 	for i := range s.ordered {
 		if r := &s.ordered[i]; s.within(k, r.domain) {

@@ -166,7 +166,7 @@ type version struct {
 
 // write links a transaction to a version that it wrote. A register write that was installed overwrote
 // pred. That is the version that the transaction read. For a blind write, pred is the initial version,
-// since all others come after that one.
+// since all other versions come after the initial one.
 type write struct {
 	txn, version uint32
 	nextOfTxn    uint32 // in the transaction's list, latest first
