@@ -26,10 +26,8 @@ func member(t *testing.T) *service {
 	launch(t, "", "", "", "--nats-port", port)
 	state, dir := t.TempDir(), t.TempDir()
 	file := func(name string, subjects ...string) string {
-		settings := fmt.Sprintf("group: {name: the group of the shop, state: %q, member: a member with a long name, lease: 1s}\ninputs:\n", "file://"+state)
-		for _, s := range subjects {
-			settings += fmt.Sprintf("- nats: {urls: [%q], stream: ISOWATCH, subjects: [%s]}\n", "nats://127.0.0.1:"+port, s)
-		}
+		settings := fmt.Sprintf("group: {name: the-group-of-the-shop, state: %q, member: a-member-with-a-long-name, lease: 1s}\ninputs:\n- nats: {urls: [%q], stream: ISOWATCH, subjects: [%s]}\n",
+			"file://"+state, "nats://127.0.0.1:"+port, strings.Join(subjects, ", "))
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
 			t.Fatal(err)
@@ -58,8 +56,8 @@ func TestGroupPages(t *testing.T) {
 	found := ""
 	for _, unit := range units {
 		b.look(unit)
-		b.do("findings of a unit", chromedp.Navigate(unit+"list"), chromedp.WaitReady("main"))
-		if links := value[[]string](b, `[...document.querySelectorAll('main a[href*="/findings/"]')].map((a) => a.href)`); len(links) > 0 {
+		b.do("findings of a unit", chromedp.Navigate(unit+"list?source=isowatch-self-test"), chromedp.WaitReady("main"))
+		if links := value[[]string](b, `[...document.querySelectorAll('main a[href*="/findings/"]')].map((a) => new URL(a.getAttribute("href").split("#")[0], location).href)`); len(links) > 0 {
 			found = links[0]
 		}
 	}
