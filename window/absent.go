@@ -21,6 +21,14 @@ import (
 // absentRead is a read of nothing that an order does not fit.
 type absentRead struct{ reader, version uint32 }
 
+// cell is a register, or an element of a set.
+type cell struct{ key, elem string }
+
+func (o *core) cellOf(v uint32) cell {
+	key, elem := o.infer.Cell(v)
+	return cell{key, elem}
+}
+
 // maxAbsent bounds how many are tried when an order is looked for, and maxUsers those who wrote
 // the key: each takes some 10 ms at most.
 const maxAbsent, maxUsers = 4, 24
@@ -28,7 +36,7 @@ const maxAbsent, maxUsers = 4, 24
 // noteAbsent notes that the order does not fit what t read, if that is nothing.
 func (r *frozenRun) noteAbsent(t, v uint32) {
 	x := absentRead{t, v}
-	if len(r.absent) < maxAbsent && r.m.infer.IsNothing(v) && !r.m.infer.OfElement(v) && !slices.Contains(r.absent, x) {
+	if len(r.absent) < maxAbsent && r.m.infer.IsNothing(v) && !slices.Contains(r.absent, x) {
 		r.absent = append(r.absent, x)
 	}
 }
@@ -81,7 +89,7 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	if len(txns) > maxUsers {
 		return false
 	}
-	keys := []string{m.infer.Key(x.version)}
+	keys := []cell{m.cellOf(x.version)}
 	if m.hasNoOrderAbout(l, x, txns, keys) {
 		return true
 	}
@@ -90,20 +98,56 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 		return true
 	}
 	all, keys := m.alsoEmpty(x, more)
-	return len(keys) > 1 && m.hasNoOrderAbout(l, x, all, keys)
+	if len(keys) > 1 && m.hasNoOrderAbout(l, x, all, keys) {
+		return true
+	}
+	linked := m.linkedTo(l, x, all)
+	return len(linked) > len(all) && m.hasNoOrderAbout(l, x, linked, keys)
+}
+
+// linkedTo are txns with those who found what they had left in x's key. Where sessions count, the
+// neighbours of all in their sessions are added. The writers of what these read follow.
+func (m *Machine) linkedTo(l isolation.Level, x absentRead, txns []uint32) []uint32 {
+	all := slices.Clone(txns)
+	add := func(to []uint32, n uint32) []uint32 {
+		if n == 0 || slices.Contains(to, n) || !m.infer.Counts(n) || !m.infer.FoundKnown(x.version, n, m.clock.watermark) {
+			return to
+		}
+		return append(to, n)
+	}
+	m.infer.EachKeyReader(m.infer.KeyOfVersion(x.version), func(n uint32) {
+		if len(all) <= maxUsers {
+			all = add(all, n)
+		}
+	})
+	if len(all) > maxUsers {
+		all = slices.Clone(txns)
+	}
+	m.byArrival(all[1:])
+	if l.Family != isolation.Plain {
+		with := slices.Clone(all)
+		for _, n := range all {
+			with = add(add(with, m.infer.Predecessor(n)), m.infer.Successor(n))
+		}
+		if len(with) <= maxUsers {
+			all = with
+		}
+	}
+	return m.readFrom(x, all)
 }
 
 // alsoEmpty are txns with all writers of other keys in which they found nothing. It also returns the
 // keys, x's first. Each of them ended long enough ago: all that may have left the state which it found
 // have come.
-func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []string) {
-	all, keys = slices.Clone(txns), []string{m.infer.Key(x.version)}
+func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []cell) {
+	all, keys = slices.Clone(txns), []cell{m.cellOf(x.version)}
+	var tried []uint32
 	for _, n := range txns {
 		m.infer.SureReads(n, func(v, _ uint32) {
-			key := m.infer.Key(v)
-			if !m.infer.IsNothing(v) || m.infer.OfElement(v) || slices.Contains(keys, key) || len(keys) > maxAbsent {
+			if !m.infer.IsNothing(v) || len(keys) > maxAbsent || len(tried) >= maxUsers || slices.Contains(tried, v) || v == x.version {
 				return
 			}
+			tried = append(tried, v)
 			with := slices.Clone(all)
 			m.infer.EachUser(m.infer.KeyOfVersion(v), func(n uint32) {
 				if len(with) <= maxUsers && !slices.Contains(with, n) {
@@ -114,7 +158,7 @@ func (m *Machine) alsoEmpty(x absentRead, txns []uint32) (all []uint32, keys []s
 				return !m.infer.FoundKnown(v, n, m.clock.watermark) || !m.infer.FoundKnown(x.version, n, m.clock.watermark)
 			}
 			if len(with) <= maxUsers && !slices.ContainsFunc(with, early) {
-				all, keys = with, append(keys, key)
+				all, keys = with, append(keys, m.cellOf(v))
 			}
 		})
 	}
@@ -141,12 +185,12 @@ func (m *Machine) readFrom(x absentRead, txns []uint32) []uint32 {
 
 // hasNoOrderAbout says whether txns have no order at l, and reports it. Nobody else wrote the keys, and
 // x is of the first one.
-func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32, keys []string) bool {
+func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32, keys []cell) bool {
 	m.byArrival(txns[1:])
 	f := &openFinding{level: l, versions: []uint32{x.version}}
 	in := trial.Input{
 		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, keys), Lacks: m.asking.lacking(txns),
-		Deleted: func(k string) bool { return !slices.Contains(keys, k) },
+		Deleted: func(k string) bool { return !slices.Contains(keys, cell{key: k}) },
 	}
 	for _, n := range txns {
 		r := m.record(n)
@@ -176,24 +220,24 @@ func (o *core) byArrival(txns []uint32) {
 // tellingReads says which reads of txns count when only txns are looked at. A read of one of the keys
 // counts if no possible writer of the value was let go. A read of another register counts if its one
 // writer is among txns. f rests on these versions.
-func (o *core) tellingReads(f *openFinding, txns []uint32, keys []string) func(at int, key string) bool {
+func (o *core) tellingReads(f *openFinding, txns []uint32, keys []cell) func(at int, key, elem string) bool {
 	type read struct {
-		at  int
-		key string
+		at int
+		of cell
 	}
 	tells := map[read]bool{}
 	for at, n := range txns {
 		o.infer.SureReads(n, func(v, w uint32) {
-			r := read{at, o.infer.Key(v)}
+			r := read{at, o.cellOf(v)}
 			sure, met := tells[r]
-			known := w != 0 && slices.Contains(txns, w) || slices.Contains(keys, r.key) && o.infer.LeftInMemory(v) && (!o.infer.TellsVersions(v) || o.infer.IsNothing(v))
+			known := w != 0 && slices.Contains(txns, w) || slices.Contains(keys, r.of) && o.infer.LeftInMemory(v) && (!o.infer.TellsVersions(v) || o.infer.IsNothing(v))
 			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)
 			}
 		})
 	}
-	return func(at int, k string) bool { return tells[read{at, k}] }
+	return func(at int, key, elem string) bool { return tells[read{at, cell{key, elem}}] }
 }
 
 // leftNothing takes back what was tried without who left nothing just now, unless all had ended

@@ -73,7 +73,7 @@ func (o *core) counterText() string {
 		say     string
 	}{
 		{!c.Complete, "capture=complete"}, {c.Existing, "start=empty"}, {c.UnmonitoredWriters, "unmonitored-writers=no"},
-		{c.DeletesUnseen, "deletes=recorded"}, {c.Observed, "value-identity=unique"},
+		{c.DeletesUnseen, "deletes=recorded"}, {c.Observed && o.cfg.Unbounded, "value-identity=unique"},
 	} {
 		if x.missing {
 			open = append(open, x.say)
@@ -213,7 +213,7 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 }
 
 // inTimeDecides are the causes that vanish with an order in time of the whole stream.
-var inTimeDecides = [...]string{"found-nothing", "counters", "searched-values", "several-writers"}
+var inTimeDecides = [...]string{"found-nothing", "counters", "searched-values", "several-writers", "repeating-values", "one-writer"}
 
 // settle puts the causes into the order of their weight, and counts the share.
 func (d *Decided) settle() {

@@ -173,7 +173,7 @@ func (g *timing) stop(why string) {
 // needed says whether there are reads that give no dependency.
 func (g *timing) needed() bool {
 	c := g.infer.Counters
-	return c.Countable+c.Ambiguous+c.Repeated+c.Emptied > 0
+	return c.Countable+c.Ambiguous+c.Repeated+c.Emptied+c.Repeating > 0
 }
 
 // start begins to follow if some key needs it.
@@ -240,9 +240,9 @@ func (g *timing) begin() bool {
 	return true
 }
 
-// allTold says whether the records are all that there is to explain. No order by numbers is
-// followed.
-func (g *timing) allTold() bool { return g.asking.allTold() && g.numbers() == trial.NoNumbers }
+// allTold says whether the records are all that there is to explain. An order explains each value, whoever
+// wrote it, so values may repeat. No order by numbers is followed.
+func (g *timing) allTold() bool { return g.asking.allRecorded() && g.numbers() == trial.NoNumbers }
 
 // stands says whether an order in time shows the level so far.
 func (g *timing) stands(l isolation.Level) bool {

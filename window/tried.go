@@ -28,12 +28,17 @@ func (a *asking) mayTry() bool {
 	return a.cfg.Unbounded && a.allTold() && a.Counters.Unverified == 0 && a.Counters.LeftOutEdges == 0
 }
 
-// allTold says whether the contract leaves nobody else, and no record is missing.
+// allTold says whether the contract leaves nobody else, values are unique, and no record is missing.
 func (a *asking) allTold() bool {
-	c, x := &a.cfg.Contract, a.infer.Counters
-	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
+	return a.allRecorded() && !a.cfg.Contract.Observed && a.infer.Counters.Repeating == 0
+}
+
+// allRecorded is allTold, whether values name their writers or not.
+func (a *asking) allRecorded() bool {
+	c := &a.cfg.Contract
+	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen &&
 		!c.ByVersion && !(c.NumericVersions && c.TrustCommitTS) && !c.SequentialKeys && !c.LinearizableKeys
-	return declared && x.Missing() == 0 && x.Repeating == 0
+	return declared && a.infer.Counters.Missing() == 0
 }
 
 // untold is why not all is told.

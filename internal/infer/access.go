@@ -80,12 +80,18 @@ func (s *ledger) Pending(n uint32) bool {
 
 // Key is the name of the key that v is a version of.
 func (s *ledger) Key(v uint32) string {
-	k := s.versions[v].key
-	if s.keys[k].flags&element != 0 {
-		set, _ := elementName(s.nameOf(k))
-		return string(set)
+	key, _ := s.Cell(v)
+	return key
+}
+
+// Cell is the key of v, and of an element of a set its text.
+func (s *ledger) Cell(v uint32) (key, elem string) {
+	name := s.nameOf(s.versions[v].key)
+	if s.keys[s.versions[v].key].flags&element != 0 {
+		set, text := elementName(name)
+		return string(set), string(text)
 	}
-	return string(s.nameOf(k))
+	return string(name), ""
 }
 
 // KeyOfVersion is the number of the key that v is a version of.

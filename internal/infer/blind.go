@@ -345,3 +345,15 @@ func (s *State) Successor(n uint32) uint32 {
 	}
 	return m
 }
+
+// Predecessor is the member of n's session before n that counts, and whose outcome is known, 0 if there is none.
+func (s *State) Predecessor(n uint32) uint32 {
+	if t := &s.txns[n]; t.state != counted || t.flags&inSession == 0 {
+		return 0
+	}
+	m := s.txns[n].sessPrev
+	for m != 0 && (s.txns[m].state != counted || s.txns[m].flags&unknown != 0) {
+		m = s.txns[m].sessPrev
+	}
+	return m
+}

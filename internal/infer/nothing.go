@@ -170,14 +170,27 @@ func (s *registers) EachUser(k uint32, fn func(n uint32)) {
 	}
 }
 
+// EachKeyReader calls fn with those in memory that read what others wrote to k, perhaps more than once.
+// O(writes in memory, and readers of k).
+func (s *registers) EachKeyReader(k uint32, fn func(n uint32)) {
+	for id := range s.writes {
+		v := s.writes[id].version
+		if v == 0 || s.versions[v].key != k || s.writes[id].intermediate || s.versions[v].writes != uint32(id) {
+			continue
+		}
+		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+			fn(s.readers[r].txn)
+		}
+	}
+}
+
 // SureReads calls fn with the versions that n read, and their writers. The writer is 0 if it is
-// not known to be one transaction in memory, or if v does not belong to a plain register.
+// not known to be one transaction in memory. It is 0 if v belongs to neither a register nor an element.
 func (s *registers) SureReads(n uint32, fn func(v, w uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v, w := s.readers[id].version, uint32(0)
 		x := &s.versions[v]
-		plain := s.keys[x.key].kind == event.Register && s.keys[x.key].flags&element == 0
-		if plain && x.flags&(ambiguous|initialVersion|unattributed|unrecorded|overwrittenByWriter) == 0 && x.writer != 0 && s.txns[x.writer].state == counted {
+		if s.keys[x.key].kind == event.Register && x.flags&(ambiguous|initialVersion|unattributed|unrecorded|overwrittenByWriter) == 0 && x.writer != 0 && s.txns[x.writer].state == counted {
 			w = x.writer
 		}
 		fn(v, w)

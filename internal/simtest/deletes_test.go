@@ -45,14 +45,21 @@ func blindly(rng *rand.Rand, h oracle.History) {
 // is said to hold is possible. It counts how many streams that keep serializability are said to.
 func TestDeletesInWindows(t *testing.T) {
 	t.Parallel()
-	deletesInWindows(t, 113, false)
+	deletesInWindows(t, 113, false, false)
+}
+
+// TestObservedDeletesInWindows is TestDeletesInWindows where values name their writers as observed, and some are
+// written again.
+func TestObservedDeletesInWindows(t *testing.T) {
+	t.Parallel()
+	deletesInWindows(t, 152, false, true)
 }
 
 // TestToldDeletesInWindows is TestDeletesInWindows where most operations tell their versions, and some
 // deletes what they deleted.
 func TestToldDeletesInWindows(t *testing.T) {
 	t.Parallel()
-	deletesInWindows(t, 114, true)
+	deletesInWindows(t, 114, true, false)
 }
 
 // tellSome takes the versions of some reads away, and lets some deletes and writes tell what they replaced. Few deletes
@@ -80,7 +87,7 @@ func tellSome(rng *rand.Rand, h oracle.History) {
 	}
 }
 
-func deletesInWindows(t *testing.T, stream uint64, told bool) {
+func deletesInWindows(t *testing.T, stream uint64, told, observed bool) {
 	said := map[string]int{}
 	valid, decided := 0, 0
 	for i := range seeds(t, 3000) {
@@ -88,6 +95,9 @@ func deletesInWindows(t *testing.T, stream uint64, told bool) {
 		k := deleting(i)
 		if k.Versions = told; told {
 			k.CAS = false
+		}
+		if observed && i%4 < 2 {
+			k.Unknown, k.Retried = 0.15, 0.8
 		}
 		later := i%7 == 0
 		if later {
@@ -103,6 +113,7 @@ func deletesInWindows(t *testing.T, stream uint64, told bool) {
 			cfg.Levels = proven()
 		}
 		smallWindow(&cfg, rng)
+		cfg.Contract.Observed = observed
 		if i%5 == 1 {
 			cfg.Window = window.For(time.Second)
 		}

@@ -17,7 +17,7 @@ type History struct {
 	drift int64
 	rows  bool
 	// counts, deleted and lacks are Input's.
-	counts  func(record int, key string) bool
+	counts  func(record int, key, elem string) bool
 	deleted func(key string) bool
 	lacks   func(record int, b Base) bool
 	numbers Numbers
@@ -101,10 +101,10 @@ type Input struct {
 	Drift   int64  // ns that clocks may be apart
 	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
 	Numbers Numbers
-	// Counts says whether a transaction's read of a key proves anything, by the record's index.
-	// All possible sources of the read must be among the records. A read that only excludes
-	// some value never counts. nil: all count. Only [History.Core] asks.
-	Counts func(record int, key string) bool
+	// Counts says whether a transaction's read of a key, or of an element of a set, proves anything, by
+	// the record's index. All possible sources of the read must be among the records. A read that only
+	// excludes some value never counts. nil: all count. Only [History.Core] asks.
+	Counts func(record int, key, elem string) bool
 	// Deleted says whether one who is not among the records may have deleted a row at the key. nil:
 	// nobody. Only [History.Core] asks.
 	Deleted func(key string) bool

@@ -100,7 +100,7 @@ func (p *part) silence(i int, c int32) {
 
 // tells says whether the observation of transaction i counts in a part.
 func (h *History) tells(s *observation, i int32, in []bool) bool {
-	if h.counts != nil && (s.how == another || !h.counts(int(i), h.cells[s.cell].name)) {
+	if c := &h.cells[s.cell]; h.counts != nil && (s.how == another || !h.counts(int(i), c.name, c.elem)) {
 		return false
 	}
 	if (s.how == misread || s.how == showedList) && h.appendedOutside(s, in) {
