@@ -9,8 +9,8 @@ import (
 
 // Nearly all records of a history are plain: an invocation, or a completion that succeeded, of a
 // transaction that reads, writes and appends integers. They are read in one pass, from the bytes of the file
-// to the batch. Whatever is different is left to the readers of nodes and of JSON. What both read
-// is the same (TestPlain).
+// to the batch. The readers of nodes and of JSON take everything else. Both ways give the same
+// transactions (TestPlain).
 
 // plainRecord is a map of a history, as far as it has been read.
 type plainRecord struct {
