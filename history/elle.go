@@ -218,7 +218,7 @@ func (e *elleReader) first(p *elleProcess, s *elleStep) *elleOp {
 	return o
 }
 
-// begin is a new operation of p. index is the number of its first record, if that has one.
+// begin is a new operation of p. index is the number of its first record, if that is numbered.
 func (e *elleReader) begin(p *elleProcess, index int64, numbered bool) (o *elleOp) {
 	if n := len(e.unused); n > 0 {
 		o, e.unused = e.unused[n-1], e.unused[:n-1]

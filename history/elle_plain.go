@@ -9,8 +9,8 @@ import (
 
 // Nearly all records of a history are plain: an invocation, or a completion that succeeded, of a
 // transaction that reads, writes and appends integers. They are read in one pass, from the bytes of the file
-// to the batch. The readers of nodes and of JSON read all others. Both give the
-// same transactions (TestPlain).
+// to the batch. The readers of nodes and of JSON take everything else. Both ways give the same
+// transactions (TestPlain).
 
 // plainRecord is a map of a history, as far as it has been read.
 type plainRecord struct {

@@ -36,6 +36,7 @@ func (o *core) handOver(eff *Effects) {
 	move(&eff.Findings, &o.results.Findings)
 	move(&eff.Repeats, &o.results.Repeats)
 	move(&eff.Fallen, &o.results.Fallen)
+	clear(o.fallen)
 	move(&eff.Panes, &o.results.Panes)
 	move(&eff.Puts, &o.results.Puts)
 	if o.results.Stranger != nil {

@@ -35,13 +35,26 @@ func (s *reports) emit(f *openFinding) {
 	s.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner, len(f.lacked) > 0)
 }
 
+// fall notes that a finding that waited is none.
+func (o *core) fall(id string) {
+	if _, fell := o.fallen[id]; fell {
+		return
+	}
+	if o.fallen == nil {
+		o.fallen = map[string]struct{}{}
+	}
+	o.fallen[id] = struct{}{}
+	o.results.Fallen = append(o.results.Fallen, id)
+}
+
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the
 // whole of it.
 func (o *core) hand(f finding.Finding) {
 	isolation.Bound(&f)
 	o.advise(&f)
-	if i := slices.Index(o.results.Fallen, f.ID); i >= 0 {
-		o.results.Fallen = slices.Delete(o.results.Fallen, i, i+1)
+	if _, fell := o.fallen[f.ID]; fell {
+		delete(o.fallen, f.ID)
+		o.results.Fallen = slices.DeleteFunc(o.results.Fallen, func(id string) bool { return id == f.ID })
 	}
 	o.results.Findings = append(o.results.Findings, f)
 }

@@ -241,7 +241,7 @@ func (s *reports) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
 // joinFault lets x stand for f, and for what shares an edge with f.
 func (s *reports) joinFault(x *fault, f *finding.Finding, edges []uint64) {
 	s.faults.know(x, edges)
-	s.results.Fallen = append(s.results.Fallen, f.ID) // if it waited
+	s.fall(f.ID) // if it waited
 	if len(x.Silent) >= maxSilent {
 		if f.State == finding.Final {
 			return // it was counted when it was found

@@ -32,7 +32,8 @@ type core struct {
 	untold    map[string]untold // by the id of a finding
 	Counters  Counters
 
-	results Effects // of the call in work: handOver gives it to the caller
+	results Effects             // of the call in work: handOver gives it to the caller
+	fallen  map[string]struct{} // what results.Fallen holds
 	// Scratch.
 	out     infer.Out
 	scratch event.Batch

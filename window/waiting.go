@@ -167,7 +167,7 @@ func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner in
 		r.list = slices.Delete(r.list, at, at+1)
 		r.earliest()
 		if was.First {
-			s.results.Fallen = append(s.results.Fallen, f.ID)
+			s.fall(f.ID)
 			return
 		}
 		s.leave(f, edges, false)

@@ -45,3 +45,13 @@ func Make[T any](n, c int) []T {
 }
 
 func uintptrOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// Room is s with room for n values.
+func Room[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s
+	}
+	grown := Make[T](len(s), n)
+	copy(grown, s)
+	return grown
+}

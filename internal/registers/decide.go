@@ -187,7 +187,7 @@ func (h *History) attribute() {
 			return
 		}
 	}
-	h.inSessions = len(h.sessions.all) > 0
+	h.inSessions, h.numVersions = len(h.sessions.all) > 0, len(h.writers)+h.numKeys
 	h.ids, h.keys, h.sessions, h.values = hashes{}, hashes{}, hashes{}, hashes{}
 	h.writers, h.places, h.replaced, h.touches = nil, nil, nil, nil
 	h.lists.spines, h.lists.index, h.lists.own, h.lists.owned, h.lists.many = nil, nil, nil, nil, nil

@@ -22,19 +22,20 @@ type History struct {
 	begun       bool
 	closed      bool
 
-	ids      hashes // of transactions
-	keys     hashes
-	sessions hashes
-	values   hashes // of versions: of a key and a value
-	members  []member
-	writers  []uint32 // by version: the state of its writer
-	places   []uint32 // by version: the place of its write in numbers.Writes, from 1
-	replaced []uint64 // bits by version: somebody read it and wrote the key
-	numbers  saturation.History
-	spans    []saturation.Span // by transaction, unless one is timeless
-	lists    lists
-	numKeys  int      // known when it is closed
-	saw      []uint32 // by read: the place of the write in numbers.Writes, from 1; known then
+	ids         hashes // of transactions
+	keys        hashes
+	sessions    hashes
+	values      hashes // of versions: of a key and a value
+	members     []member
+	writers     []uint32 // by version: the state of its writer
+	places      []uint32 // by version: the place of its write in numbers.Writes, from 1
+	replaced    []uint64 // bits by version: somebody read it and wrote the key
+	numbers     saturation.History
+	spans       []saturation.Span // by transaction, unless one is timeless
+	lists       lists
+	numKeys     int      // known when it is closed
+	numVersions int      // known then: with the initial ones
+	saw         []uint32 // by read: the place of the write in numbers.Writes, from 1; known then
 
 	fetching fetching
 
@@ -124,6 +125,12 @@ const mostExpected = 1 << 23
 
 // Reads is how many reads of committed transactions show what others left.
 func (h *History) Reads() int { return len(h.numbers.Reads) }
+
+// Versions is how many versions of keys there are, with the initial ones; 0 where the history was not closed, or is odd.
+func (h *History) Versions() int { return h.numVersions }
+
+// Writes is how many versions committed transactions left.
+func (h *History) Writes() int { return len(h.numbers.Writes) }
 
 // Diverged says whether two transactions read one version and wrote its key: a lost
 // update, which the levels that are decided here allow.

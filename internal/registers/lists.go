@@ -40,7 +40,7 @@ func (l *lists) of(key uint32) *spine {
 	return &l.spines[key]
 }
 
-// owned is a write that appended several elements. They are in own, from there to where the elements of the next write begin.
+// owned is a write that appended several elements. They lie in own, and go on to where the next write's begin.
 type owned struct{ place, from uint32 }
 
 // keepOwn keeps what the write at this place appended. Places grow.

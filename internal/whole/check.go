@@ -189,6 +189,7 @@ type Checking struct {
 	Batch     event.Batch
 	names     []string // scratch
 	dead      int64
+	expected  window.Expected // of a source: it is the only one, if this is known
 
 	bySource map[string]*historySource
 	Sources  []*historySource // in the order in which they were met
@@ -311,6 +312,7 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Untold = h.Brief
 	c.Deciding = func(l isolation.Level) { h.doing(h.Name, "deciding "+l.String()) }
 	s := &historySource{name: c.Source, machine: window.New(c)}
+	s.machine.Expect(h.expected)
 	h.bySource[s.name] = s
 	h.Sources = append(h.Sources, s)
 	return s

@@ -30,6 +30,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	defer in.Close()
 	w.doing(name, Reading)
 	var holding []isolation.Level
+	var expected window.Expected
 	if w.atOnce() {
 		var h *registers.History
 		if h, holding, err = w.decideAtOnce(in, name); err != nil {
@@ -41,11 +42,14 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
 			return w.reportAtOnce(name, in, h), nil
 		}
+		if h.Versions() > 0 {
+			expected = window.Expected{Txns: int(h.Committed + h.Aborted + h.Unknown), Versions: h.Versions(), Reads: h.Reads(), Writes: h.Writes()}
+		}
 	}
 	if w.atOnce() {
 		w.doing(name, ReadingAgain)
 	}
-	return w.throughMachines(name, in, holding)
+	return w.throughMachines(name, in, holding, expected)
 }
 
 // withImplied are the levels that hold or are implied by one that does: a level is never
@@ -57,9 +61,10 @@ func withImplied(holding, levels []isolation.Level) []isolation.Level {
 }
 
 // throughMachines checks the recording at the levels that are asked for, without those that are
-// known to hold.
-func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level) (*Report, error) {
+// known to hold. So much is expected.
+func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level, expected window.Expected) (*Report, error) {
 	h := NewChecking(w)
+	h.expected = expected
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
 	h.ReadAs, h.Name = in.Format, name
 	h.Batch.Partitions = []string{w.partition(name)}

@@ -103,7 +103,7 @@ func TestPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := w.throughMachines("-", in, nil)
+		want, err := w.throughMachines("-", in, nil, window.Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
