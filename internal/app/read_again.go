@@ -62,8 +62,8 @@ func ofBroker(position string) bool {
 	return strings.HasPrefix(position, "nats:") || strings.HasPrefix(position, "kafka:")
 }
 
-// readAgain adds records that had left the tape when a finding was made. They are lines of files that are still there, or
-// messages that a broker still has. A record counts if it has the id: the file may have been replaced.
+// readAgain adds records that had left the tape when a finding was made. They are lines of files, and messages of brokers, that
+// are still there. A record counts if it has the id: the file may have been replaced.
 func (a *asksAgain) readAgain(f *finding.Finding) {
 	if f.Hidden || f.NoEvidence {
 		return
