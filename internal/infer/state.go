@@ -138,6 +138,7 @@ const (
 	wasThere            // taken as what was there before watching, until a possible writer of it came
 	overtaken           // overwritten, perhaps, by one that ran beside its writer and has left memory
 	ofAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
+	behindOwn           // of a list: somebody appended it behind an element of his own
 
 	old = overwritten | overtaken
 )
