@@ -19,6 +19,9 @@ func (s *lists) append(c *touch, n, op uint32, h event.Hash) {
 		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
 	v := s.internVersion(c.key, h)
+	if c.flags&wrote != 0 {
+		s.versions[v].flags |= behindOwn
+	}
 	s.pin(n)
 	c.lastWrite = s.addWrite(n, v, op)
 	c.flags |= wrote
@@ -286,6 +289,7 @@ func (s *registers) connect(v, old uint32) {
 	p := s.knownBefore(x.prev)
 	s.checkOwnOrder(p, v)
 	s.checkOwnOrder(v, s.knownAfter(v))
+	s.checkOwnBefore(v)
 	start := p
 	if start == 0 {
 		start = s.keys[x.key].first

@@ -138,6 +138,7 @@ const (
 	wasThere            // taken as older than the first record, until a possible writer came
 	overtaken           // perhaps overwritten by a transaction that ran beside its writer and has left memory
 	ofAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
+	behindOwn           // of a list: somebody appended it behind an element of his own
 
 	old = overwritten | overtaken
 )

@@ -64,7 +64,12 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 	finding.IncompatibleOrder: {
 		anomaly: "incompatible-order", weakest: each(ReadCommitted), class: classG0, oneKey: true, versions: 2,
 		rests: onApart,
-		text:  "$a and $b saw the elements of $key in orders that contradict each other",
+		says: func(w *witness, _, _ string) string {
+			if outOfOrder(w.Witness) {
+				return w.fill("$a saw an element of $b in $key, and not behind what $b had appended before")
+			}
+			return w.fill("$a and $b saw the elements of $key in orders that contradict each other")
+		},
 	},
 	finding.DuplicateElements: {
 		anomaly: "duplicate-elements", weakest: each(ReadUncommitted), class: classG0, oneKey: true, value: true,
@@ -159,8 +164,14 @@ func onOneWriter(b *Basis, w *finding.Witness) {
 	b.read(w, w.Key, 0)
 }
 
-// onApart: two reads of a list share no element, and nobody deleted it between them.
+// onApart: two reads of a list share no element, and nobody deleted it between them. Between two appends
+// of one transaction nobody did, or there is a write cycle.
 func onApart(b *Basis, w *finding.Witness) {
+	if outOfOrder(w) {
+		b.read(w, w.Key, 0)
+		b.read(w, w.Key, len(w.Txns)-1)
+		return
+	}
 	b.Absence = apart(w, func(string) bool { return true })
 	if b.List = apart(w, func(e string) bool { return b.once(w.Key, e) }); b.List {
 		b.Missed = append(b.Missed, Missed{Key: w.Key})

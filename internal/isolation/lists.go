@@ -123,6 +123,29 @@ func apart(w *finding.Witness, counts func(element string) bool) bool {
 	return true
 }
 
+// outOfOrder says whether a list of w's first transaction shows an append of the last one, and not
+// behind what that had appended before.
+func outOfOrder(w *finding.Witness) bool {
+	last := &w.Txns[len(w.Txns)-1]
+	own := appends(last, w.Key)
+	if len(w.Txns) < 2 || slices.ContainsFunc(last.Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Writes() && o.Kind != event.Append }) {
+		return false
+	}
+	return eachList(&finding.Witness{Txns: w.Txns[:1]}, w.Key, func(list []string) bool {
+		before := -1
+		for _, e := range own {
+			at := slices.Index(list, e)
+			if at >= 0 && at < before {
+				return true
+			}
+			if before = at; at < 0 {
+				before = len(list)
+			}
+		}
+		return false
+	})
+}
+
 // listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
 func listed(w *finding.Witness, key string) bool {
 	for i := range w.Txns {

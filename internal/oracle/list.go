@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
 )
 
 // element is a place in a list key's order that one counting transaction holds.
@@ -164,7 +165,7 @@ func (g *Graph) listNext(i int, key string, n int, placed []element, unread []in
 }
 
 // ownOrder reports a transaction whose elements the spine shows in another
-// order than it appended them.
+// order than it appended them, or one without one that it appended before.
 func (g *Graph) ownOrder(key string, placed []element, spine []int64) {
 	next := map[int]int{} // transaction -> how many of its operations are matched
 	for _, p := range placed {
@@ -176,9 +177,17 @@ func (g *Graph) ownOrder(key string, placed []element, spine []int64) {
 				}
 				break
 			}
-			if ops[at].Kind == event.Append && ops[at].Key == key && ops[at].Value == spine[p.at] {
+			if ops[at].Kind != event.Append || ops[at].Key != key {
+				continue
+			}
+			if ops[at].Value == spine[p.at] {
 				next[p.txn] = at + 1
 				break
+			}
+			if !slices.Contains(spine, ops[at].Value) && slices.ContainsFunc(ops[at:], func(o workload.Op) bool {
+				return o.Kind == event.Append && o.Key == key && o.Value == spine[p.at]
+			}) {
+				g.report("incompatible-order", key, p.txn)
 			}
 		}
 	}

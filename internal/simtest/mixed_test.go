@@ -33,30 +33,38 @@ type arrived struct {
 func TestMixed(t *testing.T) {
 	t.Parallel()
 	for i := range seeds(t, 1500) {
-		rng := rand.New(rand.NewPCG(uint64(i), 28))
-		cfg := windowed(rng)
-		cfg.Levels = exactAt(i).Levels
-		cfg.Idle = 15 * time.Millisecond
-		cfg.WindowTxns = int64(1 + rng.IntN(6))
-		switch rng.IntN(4) {
-		case 0:
-			cfg.LiveCap = 2 + rng.IntN(4)
-		case 1:
-			cfg.Unbounded = true
+		mixedSeed(t, i)
+	}
+}
+
+// TestMixedAgain: a list shows an element that two had appended, and one of them appended another one behind it.
+func TestMixedAgain(t *testing.T) { mixedSeed(t, 750) }
+
+func mixedSeed(t *testing.T, i int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(i), 28))
+	cfg := windowed(rng)
+	cfg.Levels = exactAt(i).Levels
+	cfg.Idle = 15 * time.Millisecond
+	cfg.WindowTxns = int64(1 + rng.IntN(6))
+	switch rng.IntN(4) {
+	case 0:
+		cfg.LiveCap = 2 + rng.IntN(4)
+	case 1:
+		cfg.Unbounded = true
+	}
+	if rng.IntN(2) == 0 {
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+	}
+	as := mixedArrivals(rng)
+	if i%3 == 1 {
+		for range 1 + rng.IntN(2) {
+			as[rng.IntN(len(as))].levels = randomLevels(rng)
 		}
-		if rng.IntN(2) == 0 {
-			cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
-		}
-		as := mixedArrivals(rng)
-		if i%3 == 1 {
-			for range 1 + rng.IntN(2) {
-				as[rng.IntN(len(as))].levels = randomLevels(rng)
-			}
-		}
-		if why := mixedRun(t, cfg, as); why != "" {
-			t.Fatalf("history %d, window %v or %d, lateness %v, cap %d, unbounded %v, longest %v: %s\n%s", i,
-				cfg.Window.D, cfg.WindowTxns, cfg.Lateness.D, cfg.LiveCap, cfg.Unbounded, cfg.MaxTxn, why, arrivedText(as))
-		}
+	}
+	if why := mixedRun(t, cfg, as); why != "" {
+		t.Fatalf("history %d, window %v or %d, lateness %v, cap %d, unbounded %v, longest %v: %s\n%s", i,
+			cfg.Window.D, cfg.WindowTxns, cfg.Lateness.D, cfg.LiveCap, cfg.Unbounded, cfg.MaxTxn, why, arrivedText(as))
 	}
 }
 

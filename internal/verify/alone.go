@@ -270,27 +270,35 @@ func checkIncompatible(w *finding.Witness, a, b *event.Record) error {
 			}
 		}
 	}
-	var own []string // b's appends in the order it made them
-	for i := range b.Ops {
-		if o := &b.Ops[i]; o.Key == key && o.Kind == event.Append {
-			own = append(own, o.Value)
-		}
-	}
+	own := appendsInOrder(b, key)
 	for _, x := range listReads(a, key) {
-		first := map[string]int{}
-		for i := len(x) - 1; i >= 0; i-- {
-			first[x[i]] = i
-		}
-		latest := -1
+		latest := -1 // where the list shows what b appended before
 		for _, v := range own {
-			at, shown := first[v]
-			if shown && at < latest {
+			switch at := slices.Index(x, v); {
+			case at < 0:
+				latest = len(x) // what b appended behind it is not in the list either
+			case at < latest:
 				return nil
+			default:
+				latest = at
 			}
-			latest = max(latest, at)
 		}
 	}
 	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)
+}
+
+// appendsInOrder lists the elements that t appended since it last replaced or deleted the list.
+func appendsInOrder(t *event.Record, key string) (own []string) {
+	for i := range t.Ops {
+		switch o := &t.Ops[i]; {
+		case o.Key != key || !o.Writes():
+		case o.Kind == event.Append:
+			own = append(own, o.Value)
+		default:
+			own = own[:0]
+		}
+	}
+	return own
 }
 
 // checkFuture: a read the value before it wrote it, and nobody else did.
