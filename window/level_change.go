@@ -324,8 +324,8 @@ func (t *levelChanges) speaksFor(i int, l isolation.Level) bool {
 }
 
 // missedBefore is why l is not known to hold, in the pane or, if x is nil, over all that was seen. l
-// was not watched from the beginning on. Other levels were, and imply l, but the verdict of each one
-// leaves it open or violated.
+// was not watched from the beginning on. Other levels were, and imply l, but each of them is unknown or
+// violated.
 func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level) bool, x *Pane) string {
 	b := m.levelChanges.begunOf(l)
 	if b == nil || x != nil && !b.Partly && x.Start >= b.Reached {
