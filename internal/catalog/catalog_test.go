@@ -382,6 +382,22 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// Pages put quotes around a key with blanks or commas. It is found with them and without.
+func TestKeysWithQuotes(t *testing.T) {
+	c := New(0, 0)
+	c.Put([]Summary{
+		{Order: 1, ID: "1", Tokens: []string{"x, w y", `a "b"`}, Group: Group{Keys: []string{"x, w y"}}},
+		{Order: 2, ID: "2", Tokens: []string{`"x"`}, Group: Group{Names: []string{"pay out"}}},
+	})
+	for text, want := range map[string][]uint64{
+		"x, w y": {1}, `"x, w y"`: {1}, `a "b"`: {1}, `"a \"b\""`: {1}, `"x"`: {2, 1}, `"Pay out"`: {2}, `"x, w y`: nil, `"y, w x"`: nil,
+	} {
+		if got := c.List(Query{Text: text}, 0, 9); !slices.Equal(got, want) {
+			t.Errorf("%s finds %v, want %v", text, got, want)
+		}
+	}
+}
+
 // A probe names its keys by its epoch. The next epoch finds the same cause in the same group, with its marks.
 func TestEpochs(t *testing.T) {
 	of := func(epoch, key string) Group {
