@@ -168,7 +168,7 @@ func some(r *rand.Rand, order uint64) Summary {
 	s.Last = s.EndedLast + r.Int64N(2)*r.Int64N(1e12)
 	s.Refutes = [][]string{nil, {"serializable"}, {"serializable", "read-committed"}}[r.IntN(3)]
 	s.Group = groupOf(pick("source", 3), pick("G", 3), []finding.Kind{finding.KindViolation, finding.KindHorizon}[r.IntN(2)],
-		map[string]string{"a": pick("Name", 2), "b": pick("name", 2)}, []string{pick("key:", 100), ""}, map[string]string{"a": pick("db-", 2)})
+		map[string]string{"a": pick("Name", 2), "b": pick("name", 2)}, patterns("", []string{pick("key:", 100), ""}), map[string]string{"a": pick("db-", 2)})
 	for range r.IntN(4) {
 		s.Tokens = append(s.Tokens, pick("txn", 40), pick("key:", 100), "")
 	}
@@ -379,6 +379,48 @@ func TestSummary(t *testing.T) {
 	}
 	if _, err := Summarize(7, text[1:]); err == nil {
 		t.Error("half a finding is read")
+	}
+}
+
+// Pages put quotes around a key with blanks or commas. It is found with them and without.
+func TestKeysWithQuotes(t *testing.T) {
+	c := New(0, 0)
+	c.Put([]Summary{
+		{Order: 1, ID: "1", Tokens: []string{"x, w y", `a "b"`}, Group: Group{Keys: []string{"x, w y"}}},
+		{Order: 2, ID: "2", Tokens: []string{`"x"`}, Group: Group{Names: []string{"pay out"}}},
+	})
+	for text, want := range map[string][]uint64{
+		"x, w y": {1}, `"x, w y"`: {1}, `a "b"`: {1}, `"a \"b\""`: {1}, `"x"`: {2, 1}, `"Pay out"`: {2}, `"x, w y`: nil, `"y, w x"`: nil,
+	} {
+		if got := c.List(Query{Text: text}, 0, 9); !slices.Equal(got, want) {
+			t.Errorf("%s finds %v, want %v", text, got, want)
+		}
+	}
+}
+
+// A probe names its keys by its epoch. The next epoch finds the same cause in the same group, with its marks.
+func TestEpochs(t *testing.T) {
+	of := func(epoch, key string) Group {
+		t.Helper()
+		f := finding.Finding{Source: "canary", Epoch: epoch, Anomaly: "lost-update", Edges: []finding.Edge{{Key: key}}, About: &finding.About{Key: key}}
+		text, err := json.Marshal(&f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Summarize(1, text)
+		if g := GroupOf(&f); err != nil || !reflect.DeepEqual(s.Group, g) {
+			t.Errorf("%+v, of the finding %+v, %v", s.Group, g, err)
+		}
+		return s.Group
+	}
+	first, second := of("ehomsjfwwrz7e371o", "ehomsjfwwrz7e371o/k017"), of("ehomsono526ahk6rk", "ehomsono526ahk6rk/k003")
+	if !slices.Equal(first.Keys, []string{"#/k#"}) || first.Key() != second.Key() {
+		t.Errorf("%q and %q in two epochs", first.Keys, second.Keys)
+	}
+	for _, c := range [][2]string{{"", "/k"}, {"acc", "account/k"}, {"other", "account/k"}} {
+		if g := of(c[0], c[1]); !slices.Equal(g.Keys, []string{c[1]}) {
+			t.Errorf("%q in the epoch %q: %q", c[1], c[0], g.Keys)
+		}
 	}
 }
 

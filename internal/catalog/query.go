@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/isowatch/isowatch/finding"
@@ -53,6 +54,7 @@ type Query struct {
 	Group                            string // key
 	// Text is an id of a finding, a transaction, a session or a trace, a key of an operation: each
 	// as a whole. Or it is part of a name, of a pattern of keys, or of an endpoint, in any case.
+	// Quotes around it do not count.
 	Text string
 	Now  int64 // for silences that end
 }
@@ -64,7 +66,8 @@ type matcher struct {
 	group  []uint8 // by slot: answers below
 	text   string  // in lower case
 	token  [tokenBytes]byte
-	level  []bool // by list of levels; nil: all pass
+	typed  [tokenBytes]byte // the same as token, unless the text has quotes around it
+	level  []bool           // by list of levels; nil: all pass
 	state  uint8
 	wanted bool // there is a state that the catalog knows
 }
@@ -77,7 +80,9 @@ const (
 )
 
 func (c *Catalog) matcher(q *Query) matcher {
-	m := matcher{c: c, q: q, group: make([]uint8, len(c.slots)), text: strings.ToLower(q.Text), token: c.token(q.Text), wanted: true}
+	m := matcher{c: c, q: q, group: make([]uint8, len(c.slots)), wanted: true}
+	plain := unquoted(q.Text)
+	m.text, m.token, m.typed = strings.ToLower(plain), c.token(plain), c.token(q.Text)
 	if n := slices.Index(states, q.State); q.State != "" {
 		m.state, m.wanted = uint8(max(n, 0)), n > 0
 	}
@@ -88,6 +93,14 @@ func (c *Catalog) matcher(q *Query) matcher {
 		}
 	}
 	return m
+}
+
+// unquoted is the text without the quotes that pages put around a key with blanks, commas or quotes.
+func unquoted(text string) string {
+	if plain, err := strconv.Unquote(text); err == nil && strings.HasPrefix(text, `"`) {
+		return plain
+	}
+	return text
 }
 
 func (m *matcher) matches(e *entry) bool {
@@ -105,7 +118,7 @@ func (m *matcher) matches(e *entry) bool {
 	if *g == unasked {
 		*g = m.ask(&m.c.slots[e.group])
 	}
-	return *g == found || *g == passes && e.has(m.token)
+	return *g == found || *g == passes && (e.has(m.token) || m.typed != m.token && e.has(m.typed))
 }
 
 func (m *matcher) ask(x *slot) uint8 {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -63,16 +64,13 @@ func GroupOf(f *finding.Finding) Group {
 	if f.About != nil {
 		keys = append(keys, f.About.Key)
 	}
-	return groupOf(f.Source, f.Anomaly, f.Kind, f.Names, keys, f.Endpoints)
+	return groupOf(f.Source, f.Anomaly, f.Kind, f.Names, patterns(f.Epoch, keys), f.Endpoints)
 }
 
 func groupOf(source, anomaly string, kind finding.Kind, names map[string]string, keys []string, endpoints map[string]string) Group {
-	g := Group{Source: source, Anomaly: anomaly, Kind: kind, Names: []string{}, Keys: []string{}, Endpoints: []string{}}
+	g := Group{Source: source, Anomaly: anomaly, Kind: kind, Names: []string{}, Keys: keys, Endpoints: []string{}}
 	for _, name := range names {
 		g.Names = append(g.Names, name)
-	}
-	for _, key := range keys {
-		g.Keys = append(g.Keys, string(pattern.AppendNormal(nil, []byte(key))))
 	}
 	for _, endpoint := range endpoints {
 		g.Endpoints = append(g.Endpoints, endpoint)
@@ -81,6 +79,20 @@ func groupOf(source, anomaly string, kind finding.Kind, names map[string]string,
 		*list = parts(*list)
 	}
 	return g
+}
+
+// patterns has the pattern of each key. Keys of a probe begin with their epoch, and each start of the monitor makes a new one.
+// The groups of a cause, and their marks, outlive it.
+func patterns(epoch string, keys []string) []string {
+	all := make([]string, 0, len(keys))
+	for _, key := range keys {
+		var of []byte
+		if rest, ok := strings.CutPrefix(key, epoch+"/"); ok && epoch != "" {
+			of, key = append(of, "#/"...), rest
+		}
+		all = append(all, string(pattern.AppendNormal(of, []byte(key))))
+	}
+	return all
 }
 
 // parts are the texts that are not empty, short, sorted, each once.
@@ -129,6 +141,7 @@ type Summary struct {
 type stored struct {
 	ID         string            `json:"id"`
 	Source     string            `json:"source"`
+	Epoch      string            `json:"epoch"`
 	Kind       finding.Kind      `json:"kind"`
 	State      finding.State     `json:"state"`
 	Certain    bool              `json:"certain"`
@@ -177,7 +190,7 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 		keys = append(keys, x.About.Key)
 	}
 	s := Summary{
-		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, keys, x.Endpoints),
+		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, patterns(x.Epoch, keys), x.Endpoints),
 		State: x.State, Expected: x.Expected, Certain: x.Certain, Count: max(x.Count, 1),
 		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)),
 	}

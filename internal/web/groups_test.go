@@ -163,6 +163,20 @@ func TestControlsAreLabelled(t *testing.T) {
 	}
 }
 
+// A key with commas has quotes on pages, so that it looks like one.
+func TestKeysWithCommas(t *testing.T) {
+	f := conflict("1a", 1, "checkout", "refund")
+	f.Edges[0].Key = "x, w y"
+	handler, _, _ := groupsSite(f)
+	for path, want := range map[string]string{
+		"/findings": `<dt>Keys</dt><dd><code>cart:#</code>, <code>&#34;x, w y&#34;</code></dd>`, "/findings/1a": `<code class="key">&#34;x, w y&#34;</code>`,
+	} {
+		if _, body, _ := get(handler, path); !strings.Contains(body, want) {
+			t.Errorf("%s: no %s in\n%s", path, want, body)
+		}
+	}
+}
+
 func TestGroupPage(t *testing.T) {
 	var all []finding.Finding
 	for i := range 60 {

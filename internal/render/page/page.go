@@ -35,7 +35,7 @@ var Script string
 
 // Templates have the parts of a finding: "head", "about", "proof", "advice", "finding". The caller may add to its copy.
 func Templates() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"linked": linked}).Parse(findingText))
+	return template.Must(template.New("").Funcs(template.FuncMap{"linked": linked, "oneWord": finding.OneWord}).Parse(findingText))
 }
 
 // address is one in a text, with its marks escaped.
@@ -172,13 +172,20 @@ func (o *Options) MomentOf(stamp string) (m Moment, ok bool) {
 	return m, true
 }
 
-// age is how long ago something was, in its largest unit.
+// age is how long ago something was, in its largest unit. A time to come is rounded to the nearest one: a new silence for
+// 4 h ends in 4 h.
 func age(d time.Duration) string {
 	switch {
-	case d < 0:
-		return "in " + lasting(-d)
+	case d >= 0:
+		return lasting(d) + " ago"
+	case d > -time.Minute:
+		d -= time.Second / 2
+	case d > -time.Hour:
+		d -= time.Minute / 2
+	default:
+		d -= time.Hour / 2
 	}
-	return lasting(d) + " ago"
+	return "in " + lasting(-d)
 }
 
 // lasting is a stretch of time in its largest unit.

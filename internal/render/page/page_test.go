@@ -54,7 +54,8 @@ func TestReport(t *testing.T) {
 
 func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "in 1 h", 59 * time.Second: "59 s ago", time.Minute: "1 min ago", 61 * time.Minute: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 days ago",
+		-time.Hour: "in 1 h", time.Second - 4*time.Hour: "in 4 h", -100 * time.Minute: "in 2 h", -89 * time.Second: "in 1 min", -time.Second: "in 1 s",
+		59 * time.Second: "59 s ago", time.Minute: "1 min ago", 61 * time.Minute: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 days ago",
 	} {
 		if got := age(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)

@@ -86,3 +86,35 @@ func TestWriteStandsAboveItsRead(t *testing.T) {
 		t.Errorf("a cycle begins with %s", d.nodes[0].id)
 	}
 }
+
+// The boxes of a cycle follow its arrows, whatever the order in which the finding names them: all arrows but one run straight down.
+// What is beside the cycle stays above or below it.
+func TestCycleStandsInItsOrder(t *testing.T) {
+	f := ring(slices.Repeat([]string{"rw"}, onRing+2)...)
+	f.Txns = []string{"init", "T3", "T7", "T1", "T5", "T2", "later", "T8", "T6", "T4"}
+	d := newDrawing(scene.New(&f))
+	d.column()
+	var order []string
+	for i := range d.nodes {
+		order = append(order, d.nodes[i].id)
+	}
+	if want := []string{"init", "T3", "T4", "T5", "T6", "T7", "T8", "T1", "T2", "later"}; !slices.Equal(order, want) {
+		t.Errorf("%q, want %q", order, want)
+	}
+	straight := 0
+	for _, a := range d.arrows {
+		if d.nodes[a.from].id != d.finding.Edges[a.of].From || d.nodes[a.to].id != d.finding.Edges[a.of].To {
+			t.Errorf("the arrow %d leads from %s to %s", a.of, d.nodes[a.from].id, d.nodes[a.to].id)
+		}
+		if a.to == a.from+1 {
+			straight++
+		}
+	}
+	if straight != onRing+1 {
+		t.Errorf("%d arrows of %d run straight down", straight, len(d.arrows))
+	}
+	f.Edges = append(f.Edges, finding.Edge{From: "T1", To: "T5", Type: "ww", Key: "k"}) // no simple cycle
+	if d := newDrawing(scene.New(&f)); d.nodes[2].id != "T7" {
+		t.Errorf("%s is third", d.nodes[2].id)
+	}
+}

@@ -32,7 +32,7 @@ const (
 // span is a stretch of time, in ns since the Unix epoch.
 type span struct{ from, to int64 }
 
-// timed are the transactions of a session that have times, by their start.
+// timed are the transactions of a session, by their start, those without times last.
 type timed struct {
 	session string
 	members []*scene.Member
@@ -49,7 +49,8 @@ type timeline struct {
 }
 
 // Timeline shows when the transactions ran, by session. Each has a bar from start to end, and the operations
-// that matter. Marks show what happened beside them, and at the edges what happened before and after. It is nil where no record has times. width is
+// that matter. One whose record has no times has no bar, such as one of unknown outcome without an end. Marks show what
+// happened beside them, and at the edges what happened before and after. It is nil where no record has times. width is
 // [WideTime] or [NarrowTime].
 func Timeline(s *scene.Scene, marks []finding.Mark, width int) []byte {
 	t := timeline{drawing: &drawing{finding: s.Finding}, width: float64(width)}
@@ -62,17 +63,19 @@ func Timeline(s *scene.Scene, marks []finding.Mark, width int) []byte {
 }
 
 // take sorts the members, and says whether any has times.
-func (t *timeline) take(s *scene.Scene, marks []finding.Mark) bool {
+func (t *timeline) take(s *scene.Scene, marks []finding.Mark) (known bool) {
 	for i := range s.Members {
 		m := &s.Members[i]
 		r := m.Record
-		if r == nil || r.Flags&event.HasTimes == 0 {
+		if r == nil {
 			continue
 		}
-		if len(t.sessions) == 0 {
-			t.all = span{r.Start, r.End}
+		if hasTimes(m) {
+			if !known {
+				t.all, known = span{r.Start, r.End}, true
+			}
+			t.all = span{min(t.all.from, r.Start), max(t.all.to, r.End)}
 		}
-		t.all = span{min(t.all.from, r.Start), max(t.all.to, r.End)}
 		at := slices.IndexFunc(t.sessions, func(x timed) bool { return x.session == r.Session && r.Session != "" })
 		if at < 0 {
 			at = len(t.sessions)
@@ -81,13 +84,26 @@ func (t *timeline) take(s *scene.Scene, marks []finding.Mark) bool {
 		t.sessions[at].members = append(t.sessions[at].members, m)
 	}
 	for _, x := range t.sessions {
-		slices.SortStableFunc(x.members, func(a, b *scene.Member) int { return cmp.Compare(a.Record.Start, b.Record.Start) })
+		slices.SortStableFunc(x.members, byStart)
 	}
-	slices.SortStableFunc(t.sessions, func(a, b timed) int {
-		return cmp.Compare(a.members[0].Record.Start, b.members[0].Record.Start)
-	})
+	slices.SortStableFunc(t.sessions, func(a, b timed) int { return byStart(a.members[0], b.members[0]) })
 	t.takeMarks(marks)
-	return len(t.sessions) > 0
+	return known
+}
+
+func hasTimes(m *scene.Member) bool { return m.Record.Flags&event.HasTimes != 0 }
+
+func byStart(a, b *scene.Member) int {
+	if hasTimes(a) && hasTimes(b) {
+		return cmp.Compare(a.Record.Start, b.Record.Start)
+	}
+	if hasTimes(a) {
+		return -1
+	}
+	if hasTimes(b) {
+		return 1
+	}
+	return 0
 }
 
 // x is where the time is. One outside the picture is at its edge.
@@ -130,7 +146,7 @@ func (t *timeline) write() {
 		}
 		t.text("about", margin, y, session)
 		for _, m := range x.members {
-			t.writeBar(m, y)
+			t.writeTxn(m, y)
 			y += t.rowHeight(m)
 		}
 	}
@@ -147,6 +163,10 @@ func (t *timeline) order() string {
 	var b strings.Builder
 	for _, x := range t.sessions {
 		for _, m := range x.members {
+			if !hasTimes(m) {
+				fmt.Fprintf(&b, "%s without times. ", m.Short)
+				continue
+			}
 			fmt.Fprintf(&b, "%s from %s to %s. ", m.Short, t.since(m.Record.Start), t.since(m.Record.End))
 		}
 	}
@@ -168,7 +188,9 @@ func (t *timeline) rules(x, end float64) string {
 	for _, s := range t.sessions {
 		y += sessionHeight
 		for _, m := range s.members {
-			fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, y+barBelow-ruleBeyond, y+barBelow+barHeight+ruleBeyond)
+			if hasTimes(m) {
+				fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, y+barBelow-ruleBeyond, y+barBelow+barHeight+ruleBeyond)
+			}
 			y += t.rowHeight(m)
 		}
 	}
@@ -217,8 +239,8 @@ func round(ns int64) int64 {
 	}
 }
 
-// writeBar draws a transaction below y.
-func (t *timeline) writeBar(m *scene.Member, y float64) {
+// writeTxn draws a transaction below y.
+func (t *timeline) writeTxn(m *scene.Member, y float64) {
 	r := m.Record
 	head := m.Short
 	if m.Name != "" {
@@ -227,10 +249,15 @@ func (t *timeline) writeBar(m *scene.Member, y float64) {
 	if r.Status != event.Committed {
 		head += ", " + r.Status.String()
 	}
-	head = clipTo(head, max(t.room()-16, 12)) + "  " + finding.Lasting(time.Duration(r.End-r.Start))
-	t.text("name", margin, y+lineHeight, head)
-	from, to := t.x(r.Start), t.x(r.End)
-	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+barBelow, max(to-from, leastBar), barHeight)
+	lasting := ", no times"
+	if hasTimes(m) {
+		lasting = "  " + finding.Lasting(time.Duration(r.End-r.Start))
+	}
+	t.text("name", margin, y+lineHeight, clipTo(head, max(t.room()-16, 12))+lasting)
+	if hasTimes(m) {
+		from, to := t.x(r.Start), t.x(r.End)
+		t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+barBelow, max(to-from, leastBar), barHeight)
+	}
 	for i, line := range t.operations(m) {
 		t.text("op", margin, y+float64(2+i)*lineHeight+barHeight+4, line)
 	}

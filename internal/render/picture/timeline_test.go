@@ -95,9 +95,33 @@ func TestTimelineBySession(t *testing.T) {
 	}
 }
 
+// A record of unknown outcome without an end has no times. Its transaction has a line, and no bar.
+func TestTimelineWithoutAnEnd(t *testing.T) {
+	f := ring("rw", "rw", "rw")
+	f.History[0] = json.RawMessage(`{"txn":"T1","session":"s0","status":"unknown","start":"2026-03-02T09:00:00Z","ops":[{"op":"r","key":"a","value":1},{"op":"w","key":"c","value":2}]}`)
+	for _, width := range []int{WideTime, NarrowTime} {
+		svg := Timeline(scene.New(&f), nil, width)
+		text, elements := wellFormed(t, svg)
+		if elements["rect"] != 2 {
+			t.Errorf("%d: %d bars", width, elements["rect"])
+		}
+		last := strings.Join(strings.Fields(text[strings.LastIndex(text, "session "):]), " ")
+		if want := "session s0 T1, unknown, no times r a 1, w c 2"; last != want && !strings.HasPrefix(last, want+" ") {
+			t.Errorf("%d: the last session is %q", width, last)
+		}
+		if want := "T2 from 0 ms to 2 ms. T3 from 1000 ms to 1002 ms. T1 without times."; !strings.Contains(text, want) {
+			t.Errorf("%d: %q is missing in\n%s", width, want, text)
+		}
+	}
+}
+
 func TestTimelineNeedsTimes(t *testing.T) {
 	f := writeSkew()
 	f.History = nil
+	if svg := Timeline(scene.New(&f), nil, WideTime); svg != nil {
+		t.Errorf("%s", svg)
+	}
+	f.History = []json.RawMessage{json.RawMessage(`{"txn":"T1","status":"unknown","ops":[]}`)}
 	if svg := Timeline(scene.New(&f), nil, WideTime); svg != nil {
 		t.Errorf("%s", svg)
 	}

@@ -3,7 +3,7 @@ package picture
 import "slices"
 
 // upright puts the boxes in the order of their arrows, so that these run down the page. A write stands above the read that
-// saw it. Boxes of a cycle stay as they are, and so do the boxes of a picture that leaves some out.
+// saw it. Boxes of a cycle follow each other as its arrows do. The boxes of a picture that leaves some out stay as they are.
 func (d *drawing) upright() {
 	if n := len(d.nodes); n == 0 || d.nodes[n-1].id == "" {
 		return
@@ -18,9 +18,13 @@ func (d *drawing) upright() {
 			}
 		}
 		if next < 0 {
-			return
+			order = d.around()
+			break
 		}
 		order = append(order, next)
+	}
+	if order == nil {
+		return
 	}
 	nodes := make([]node, len(order))
 	for at, i := range order {
@@ -31,4 +35,41 @@ func (d *drawing) upright() {
 		a := &d.arrows[i]
 		a.from, a.to = slices.Index(order, a.from), slices.Index(order, a.to)
 	}
+}
+
+// around orders the boxes of the cycle by its arrows, from the first box on. Others stay before or behind them. A proof by
+// cases names its transactions in an order of its own. The order is nil unless the arrows are one cycle.
+func (d *drawing) around() []int {
+	next := map[int]int{}
+	for _, a := range d.arrows {
+		if _, twice := next[a.from]; twice {
+			return nil
+		}
+		next[a.from] = a.to
+	}
+	first := len(d.nodes)
+	for from := range next {
+		first = min(first, from)
+	}
+	var order []int
+	for i := range first {
+		order = append(order, i)
+	}
+	at := first
+	for range d.arrows {
+		order = append(order, at)
+		at = next[at]
+	}
+	if at != first {
+		return nil
+	}
+	for i := range d.nodes {
+		if !slices.Contains(order, i) {
+			order = append(order, i)
+		}
+	}
+	if len(order) != len(d.nodes) {
+		return nil
+	}
+	return order
 }
