@@ -1,11 +1,6 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestGroupStoreOfARelease: a member goes on from the stores that releases left: records, states with their logs, and findings. Its term is the
@@ -33,7 +30,9 @@ func TestGroupStoreOfARelease(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			r := oneUnit(t)
 			folder, _ := url.Parse(r.state.url(nil)) // it was made here
-			unpackStore(t, file, folder.Path)
+			if err := testrun.Unpack(file, folder.Path); err != nil {
+				t.Fatal(err)
+			}
 			if n := strings.Count(r.listFindings(t), "\n"); n != releasedFindings {
 				t.Errorf("%d findings are listed, want %d", n, releasedFindings)
 			}
@@ -87,44 +86,7 @@ func writeGroupStore(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	folder, _ := url.Parse(r.state.url(nil)) // it was made here
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	w := tar.NewWriter(z)
-	if err := errors.Join(w.AddFS(os.DirFS(folder.Path)), w.Close(), z.Close(), os.WriteFile(file, packed.Bytes(), 0o644)); err != nil {
+	if err := testrun.Pack(folder.Path, file); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func unpackStore(t *testing.T, file, folder string) {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := filepath.Join(folder, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(at, 0o700)
-		} else {
-			var all []byte
-			if all, err = io.ReadAll(r); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, all, 0o600))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -25,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestFolderOfARelease opens data folders that monitor run of a release has left: with findings, provisional ones too, with what people
@@ -219,7 +217,9 @@ func (r *runFolder) end(t *testing.T) {
 // goesOn opens the folder, and lets the rest come.
 func goesOn(t *testing.T, folder string) {
 	dir := t.TempDir()
-	unpackRun(t, folder, dir)
+	if err := testrun.Unpack(folder, dir); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(filepath.Join(dir, "alerts.jsonl")); err != nil {
 		t.Fatal(err)
 	}
@@ -320,47 +320,7 @@ func writeRunFolder(t *testing.T, program, file string) {
 		answer.Body.Close()
 	}
 	r.end(t)
-	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
+	if err := testrun.Pack(dir, file); err != nil {
 		t.Fatal(err)
-	}
-	w := tar.NewWriter(z)
-	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close(), z.Close(), os.WriteFile(file, packed.Bytes(), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func unpackRun(t *testing.T, file, dir string) {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(at, 0o700)
-		} else if err = os.MkdirAll(filepath.Dir(at), 0o700); err == nil {
-			var text []byte
-			if text, err = io.ReadAll(r); err == nil {
-				err = os.WriteFile(at, text, 0o600)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }

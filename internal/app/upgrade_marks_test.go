@@ -1,11 +1,7 @@
 package app
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +12,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // silencedFor is how long the folders' silence holds: 200 years.
@@ -37,7 +34,9 @@ func TestMarksOfARelease(t *testing.T) {
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			s := upgraded(t)
-			unpackFolder(t, folder, s.Data)
+			if err := testrun.Unpack(folder, s.Data); err != nil {
+				t.Fatal(err)
+			}
 			before := statesIn(t, s.Data)
 			if open := slices.Collect(maps.Values(before)); !slices.Equal(open, []finding.State{finding.Provisional, finding.Provisional}) {
 				t.Fatalf("the folder holds %v, want two provisional findings", before)
@@ -111,10 +110,7 @@ func writeMarkedFolder(t *testing.T, file string) {
 		}
 	}
 	stop(t, a)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	w := tar.NewWriter(z)
-	if err := errors.Join(w.AddFS(os.DirFS(s.Data)), w.Close(), z.Close(), os.WriteFile(file, packed.Bytes(), 0o644)); err != nil {
+	if err := testrun.Pack(s.Data, file); err != nil {
 		t.Fatal(err)
 	}
 }

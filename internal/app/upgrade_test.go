@@ -1,12 +1,9 @@
 package app
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/store"
 )
 
@@ -52,7 +50,9 @@ func TestDataFolderOfARelease(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			s := upgraded(t)
-			unpackFolder(t, folder, s.Data)
+			if err := testrun.Unpack(folder, s.Data); err != nil {
+				t.Fatal(err)
+			}
 			if i%2 > 0 {
 				restoreAsUnit(t, filepath.Join(s.Data, storeFolder))
 			}
@@ -141,44 +141,7 @@ func writeDataFolder(t *testing.T, file string) {
 	}
 	time.Sleep(3 * time.Second) // the sink has it
 	stop(t, a)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	w := tar.NewWriter(z)
-	if err := errors.Join(w.AddFS(os.DirFS(s.Data)), w.Close(), z.Close(), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, packed.Bytes(), 0o644)); err != nil {
+	if err := testrun.Pack(s.Data, file); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func unpackFolder(t *testing.T, file, folder string) {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := filepath.Join(folder, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(at, 0o700)
-		} else {
-			var all []byte
-			if all, err = io.ReadAll(r); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, all, 0o600))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }

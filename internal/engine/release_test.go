@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -20,6 +19,7 @@ import (
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
@@ -44,7 +44,9 @@ func TestReleasesBefore(t *testing.T) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			ms := messagesOf(t, name+".jsonl.gz")
 			was, anew := t.TempDir(), t.TempDir()
-			unpack(t, folder, was)
+			if err := testrun.Unpack(folder, was); err != nil {
+				t.Fatal(err)
+			}
 			live(t, anew, ms, 0, len(ms)/2)
 			before := live(t, was, ms, len(ms)/2, len(ms)/2)
 			if len(before) == 0 {
@@ -137,10 +139,7 @@ func writeRelease(t *testing.T, name string) {
 	}
 	ms, folder := messagesOf(t, name+".jsonl.gz"), t.TempDir()
 	live(t, folder, ms, 0, len(ms)/2)
-	var packed bytes.Buffer
-	z = gzip.NewWriter(&packed)
-	w := tar.NewWriter(z)
-	if err := errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), z.Close(), os.WriteFile(name+".tar.gz", packed.Bytes(), 0o644)); err != nil {
+	if err := testrun.Pack(folder, name+".tar.gz"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -169,30 +168,4 @@ func unzipped(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return all
-}
-
-func unpack(t *testing.T, file, folder string) {
-	t.Helper()
-	r := tar.NewReader(bytes.NewReader(unzipped(t, file)))
-	for {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := filepath.Join(folder, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(at, 0o755)
-		} else {
-			var all []byte
-			if all, err = io.ReadAll(r); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, all, 0o600))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
