@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	_ "embed" // templates
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -144,6 +145,7 @@ var forms = map[string]struct {
 }{
 	".svg":   {"image/svg+xml", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.SVG(*f), nil }},
 	".dot":   {"text/vnd.graphviz; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.DOT(*f), nil }},
+	".json":  {"application/json", func(s *site, f *finding.Finding) ([]byte, error) { return json.Marshal(s.withGroup(*f)) }},
 	".jsonl": {"application/jsonl; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.JSONL(f) }},
 	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.EDN(f) }},
 	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {

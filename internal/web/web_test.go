@@ -141,6 +141,7 @@ func TestRoutes(t *testing.T) {
 		{"/findings/2f", 404, "text/html; charset=utf-8", "no finding of this id"},
 		{"/findings/2f.svg", 404, "text/html; charset=utf-8", "no finding of this id"},
 		{"/findings/1f.dot", 200, "text/vnd.graphviz; charset=utf-8", `"T1" -> "T2"`},
+		{"/findings/1f.json", 200, "application/json", `"anomaly":"`},
 		{"/findings/1f.jsonl", 200, "application/jsonl; charset=utf-8", `{"txn":"T1"`},
 		{"/findings/1f.edn", 200, "application/edn; charset=utf-8", ":type :ok"},
 		{"/findings/1f.html", 200, "text/html; charset=utf-8", "<h2>Transactions (2)</h2>"},
