@@ -249,9 +249,9 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 	if w := watch.Window.Duration; w > 0 {
 		view.Closes = w + watch.Lateness + watch.MaxTransaction
 	}
-	if view.Timed {
-		if x.Watermark < end-int64(span) { // it reads what is old
-			end = x.Watermark
+	if view.Timed || view.Unmarked {
+		if until := cmp.Or(x.Watermark, x.Latest); until < end-int64(span) { // it reads what is old
+			end = until
 		}
 		long := int64(span) / web.Parts
 		view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
@@ -275,8 +275,8 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 		for i, c := range parts {
 			l.Cells[i] = c[name]
 		}
-		if view.Timed {
-			inWork(&l, min(x.Watermark, now.UnixNano()), end, int64(span)/web.Parts, int64(view.Closes))
+		if view.Timed || view.Unmarked { // without a watermark, at least what a window holds is in work
+			inWork(&l, min(cmp.Or(x.Watermark, x.Latest), now.UnixNano()), end, int64(span)/web.Parts, int64(view.Closes))
 		}
 		view.Levels = append(view.Levels, l)
 	}

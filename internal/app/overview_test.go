@@ -4,10 +4,12 @@ import (
 	be "encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/store"
@@ -97,6 +99,26 @@ func TestInWork(t *testing.T) {
 	}
 	if l.Cells[50] != web.Violated || l.Cells[10] != web.NoData {
 		t.Error("older parts are in work")
+	}
+}
+
+// Without a watermark, since an input has not answered yet, the strip has what came as parts in work.
+func TestStripWithoutAWatermark(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	c := config.DefaultService()
+	now := time.Date(2026, 11, 20, 10, 0, 45, 0, time.UTC)
+	a := &App{rates: &rates{}, strips: newStrips(engine.Reader{Store: st}), options: Options{Now: func() time.Time { return now }}}
+	a.current.Store(&c)
+	for ago, last := range map[time.Duration]web.Cell{0: web.InWork, 30 * time.Second: web.InWork, 10 * time.Minute: web.NoData} {
+		x := engine.SourceStatus{Source: "orders", Latest: now.Add(-ago).UnixNano(), Verdicts: map[string]engine.Verdict{}}
+		view, all := a.sourceView(&x, false, now, time.Hour, now.Add(time.Second))
+		if cells := view.Levels[0].Cells; !all || cells[web.Parts-1] != last || !slices.Contains(cells[:], web.InWork) {
+			t.Errorf("the latest record %v ago: %v", ago, cells)
+		}
 	}
 }
 
