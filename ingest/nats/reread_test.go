@@ -2,7 +2,6 @@ package nats
 
 import (
 	"testing"
-
 )
 
 // A message is read again by its sequence while the stream has it. Other partitions are not this source's.
