@@ -78,13 +78,7 @@ func (x *streamed) openIn(t *testing.T, h oracle.History, rng *rand.Rand, c *cel
 			}
 			by[why]++
 		}
-		if possible[l] {
-			c.held++
-			c.openHeld += of(open)
-		} else {
-			c.fell++
-			c.openFell += of(open)
-		}
+		c.add(possible[l], open)
 	}
 	return ""
 }

@@ -155,6 +155,17 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
+// add counts a cell, whose level holds or not.
+func (c *cells) add(holds, open bool) {
+	if holds {
+		c.held++
+		c.openHeld += of(open)
+	} else {
+		c.fell++
+		c.openFell += of(open)
+	}
+}
+
 // count counts the cells of h, and those that are open by level; it says which is wrong.
 func (c *cells) count(t *testing.T, in *opened, h oracle.History, perm []int, by map[string]int) string {
 	cfg := exact()
@@ -204,13 +215,7 @@ func (c *cells) count(t *testing.T, in *opened, h oracle.History, perm []int, by
 			_, reason := m.VerdictAsAsked(l)
 			by[l.String()+": "+strings.TrimSpace(reason)]++
 		}
-		if possible[l] {
-			c.held++
-			c.openHeld += of(open)
-		} else {
-			c.fell++
-			c.openFell += of(open)
-		}
+		c.add(possible[l], open)
 	}
 	return ""
 }
