@@ -74,8 +74,8 @@ func (s *absences) Undecided(now, gone int64) bool {
 // now. gone is math.MinInt64 where it is not known.
 func (s *absences) patientLimit(now, gone int64) int64 {
 	limit := now
-	if now >= math.MinInt64+s.patience() {
-		limit = now - s.patience()
+	if now >= math.MinInt64+s.Patience() {
+		limit = now - s.Patience()
 	}
 	if drift := int64(s.opt.ClockDrift); gone >= math.MinInt64+drift {
 		limit = max(limit, gone-drift)
@@ -89,7 +89,7 @@ func (s *registers) Decide(now, gone int64, out *Out) {
 	for limit := s.patientLimit(now, gone); ; {
 		var d due
 		switch p := s.patient.before(limit); {
-		case s.absence.before(now) && !(p && s.patient.heap[0].at+s.patience() < s.absence.heap[0].at):
+		case s.absence.before(now) && !(p && s.patient.heap[0].at+s.Patience() < s.absence.heap[0].at):
 			d = s.absence.pop()
 		case p:
 			d = s.patient.pop()
@@ -125,7 +125,7 @@ func (s *registers) decide(d due) {
 	case shownTwice, stillShownTwice:
 		if x.possible == 1 {
 			s.accuse(d, DuplicateElements, s.certain() && !s.attemptBefore(d))
-		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
+		} else if x.possible == 0 && d.kind == shownTwice && s.Patience() > 0 {
 			s.askPatiently(d, stillShownTwice) // for the append's record to come at all
 		} else if x.possible == 0 {
 			s.keepLate(d.version) // if the append comes all the same, a horizon finding tells it
@@ -138,7 +138,7 @@ func (s *registers) decide(d due) {
 		if x.possible > 0 || x.flags&baseline != 0 || x.flags&accused != 0 && d.kind != writerAgain {
 			return
 		}
-		if x.writes == 0 && d.kind == missingWriter && s.patience() > 0 {
+		if x.writes == 0 && d.kind == missingWriter && s.Patience() > 0 {
 			// The writer may have been running for its client when the reader had
 			// ended, and is recorded when it ends.
 			s.askPatiently(d, unheardWriter)
@@ -174,8 +174,9 @@ func (s *absences) Untimed() int64 { return s.untimed }
 // It may if it asked for no more.
 func (s *absences) AskWhoReadsAnything(may func(n uint32) bool) { s.readsAnything = may }
 
-// patience is how long a writer may stay unheard of.
-func (s *absences) patience() int64 {
+// Patience is how much later than its reader a writer may end, and so be recorded: ns, or
+// logical time where records have none. So long a writer may stay unheard of.
+func (s *absences) Patience() int64 {
 	if s.untimed > 0 {
 		return s.untimed
 	}

@@ -1,10 +1,8 @@
 package infer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/zeebo/xxh3"
@@ -249,74 +247,15 @@ func (s *ledger) restsOn(e Edge) (all []uint32) {
 	return all
 }
 
-// EachUnread calls fn with the transactions whose appends to one list no read has shown, without
-// repetition. If there are several lists, it takes them in the order of the hashes of their keys. The
-// slice is reused.
-func (s *ledger) EachUnread(fn func(writers []uint32)) {
-	var ks []uint32
-	for k := range s.keys {
-		if x := &s.keys[k]; x.kind == event.List && x.unplaced != 0 && s.versions[x.unplaced].sibling != 0 && x.flags&unsupported == 0 {
-			ks = append(ks, uint32(k))
-		}
-	}
-	slices.SortFunc(ks, func(a, b uint32) int {
-		x, y := s.keys[a].hash, s.keys[b].hash
-		return cmp.Or(cmp.Compare(x.Lo, y.Lo), cmp.Compare(x.Hi, y.Hi))
-	})
-	var writers []uint32
-	for _, k := range ks {
-		if writers = s.unread(k, writers[:0]); len(writers) > 1 {
-			fn(writers)
-		}
-	}
-}
-
-// unread appends the writers of the unplaced appends of k, each once.
-func (s *ledger) unread(k uint32, writers []uint32) []uint32 {
-	for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
-		if w := s.versions[v].writer; w != 0 && !slices.Contains(writers, w) {
-			writers = append(writers, w)
-		}
-	}
-	return writers
-}
-
 // Keep holds on to the record and the number of n until [State.LetGo].
 func (s *ledger) Keep(n uint32) { s.pin(n) }
 
 // LetGo undoes one [State.Keep].
 func (s *ledger) LetGo(n uint32) { s.unpin(n) }
 
-// Sizes says how much is in memory.
-type Sizes struct {
-	Txns     int   `json:"txns"`
-	Keys     int   `json:"keys"`
-	Versions int   `json:"versions"`
-	Readers  int   `json:"readers"`
-	Edges    int   `json:"edges"`
-	Bytes    int64 `json:"bytes"` // of slabs, tables and arenas, as allocated
-	// FilterBytes are the bytes that the filters take. The filters grow up to their budgets.
-	FilterBytes int64 `json:"filter_bytes"`
-}
-
-// Sizes of the state. O(1).
-func (s *ledger) Sizes() Sizes {
-	tables := len(s.byID.slots) + len(s.byKey.slots) + len(s.byVersion.slots) + len(s.bySession.slots)
-	filters := s.values.bytes() + s.twice.bytes() + s.aborts.bytes() + s.ids.bytes() + s.spill.out.bytes()
-	sessions := int64(cap(s.sessions))*int64(unsafe.Sizeof(session{})) + int64(cap(s.seqs))*int64(unsafe.Sizeof(seqSet{}))
-	return Sizes{
-		Txns: len(s.txns), Keys: s.KeysInMemory(), Versions: len(s.versions), Readers: len(s.readers),
-		Bytes: int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
-			int64(cap(s.versions))*int64(unsafe.Sizeof(version{})) + int64(cap(s.readers))*int64(unsafe.Sizeof(reader{})) +
-			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(cap(s.lines))*int64(unsafe.Sizeof(line{})) + int64(cap(s.holdings))*int64(unsafe.Sizeof(holding{})) + int64(cap(s.signs.stood))*int64(unsafe.Sizeof(stand{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
-			int64(cap(s.signs.glimpses.all))*int64(unsafe.Sizeof(glimpse{})) + sessions + filters,
-		FilterBytes: filters,
-	}
-}
-
-// Check audits lists and back links and names the first broken invariant.
+// checkRows audits the lists of the rows and their back links. It names the first that is broken.
 // O(everything).
-func (s *ledger) Check() error {
+func (s *ledger) checkRows() error {
 	if err := s.checkReads(); err != nil {
 		return err
 	}
@@ -371,32 +310,7 @@ func (s *ledger) Check() error {
 			}
 		}
 	}
-	if err := s.checkSpill(); err != nil {
-		return err
-	}
-	return s.checkKeys()
-}
-
-func (s *ledger) checkKeys() error {
-	for k := 1; k < len(s.keys); k++ {
-		x := &s.keys[k]
-		index := s.versions[x.first].index
-		for v := s.versions[x.first].next; x.kind == event.List && x.length > 0 && v != 0; v = s.versions[v].next {
-			y := &s.versions[v]
-			if index++; y.index != index || y.key != uint32(k) || y.flags&placed == 0 {
-				return fmt.Errorf("key %d: version %d has index %d, want %d", k, v, y.index, index)
-			}
-		}
-		if x.length > 0 && index != x.length && x.kind == event.List {
-			return fmt.Errorf("key %d: spine ends at %d, length %d", k, index, x.length)
-		}
-		for v := x.unplaced; x.kind == event.List && v != 0; v = s.versions[v].sibling {
-			if s.versions[v].flags&inUnplaced == 0 || s.versions[v].writer == 0 {
-				return fmt.Errorf("key %d: version %d is in the chain of unplaced", k, v)
-			}
-		}
-	}
-	return nil
+	return s.checkSpill()
 }
 
 // isDelete says whether w left a tombstone.

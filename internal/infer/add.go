@@ -112,8 +112,11 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
 	}
 	s.byID.insert(id.Lo, n)
-	s.showBy(n, old)
-	s.signs.begin(&s.absences, n)
+	for _, k := range s.reshown {
+		s.showInstead(k, n, old)
+	}
+	s.reshown = s.reshown[:0]
+	s.noteBegin(n)
 	s.enterSession(b, t, n)
 	if t.Status == event.Unknown {
 		s.hold(b, t)
@@ -304,7 +307,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if tells(b, o) {
-			s.tellByVersion(k)
+			s.tellVersion(k)
 		}
 		if ofElement(o) {
 			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)

@@ -99,8 +99,7 @@ func (s *registers) makeAmbiguous(v uint32) {
 	x.writer = 0
 	if s.keys[x.key].kind == event.List {
 		if w != 0 {
-			s.kill(v, w, WW|WR|RW)
-			s.makeAmbiguousElement(v, w)
+			s.kindsAbove.List.Dispute(v, w)
 		}
 		return
 	}
@@ -159,20 +158,6 @@ func (s *causes) killEdgesFrom(from, v, writer uint32, labels Label) {
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(&e) })
 }
 
-func (s *registers) makeAmbiguousElement(v, w uint32) {
-	if s.versions[v].flags&placed == 0 {
-		s.unlinkUnplaced(v)
-		return
-	}
-	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
-		s.kill(q, w, WW)
-	}
-	for u := s.keys[s.versions[v].key].unplaced; u != 0; u = s.versions[u].sibling {
-		s.kill(u, w, WW)
-	}
-	s.bridge(v)
-}
-
 // unsettle takes v from its writer n; a list's element stays where reads showed
 // it.
 func (s *registers) unsettle(v, n uint32) {
@@ -181,16 +166,10 @@ func (s *registers) unsettle(v, n uint32) {
 		return
 	}
 	x.writer = 0
-	if s.keys[x.key].kind != event.List {
-		if s.isOrdered(v) {
-			s.bridgeOrdered(v, n)
-		}
-		return
-	}
-	if x.flags&placed != 0 {
-		s.bridge(v)
-	} else if x.flags&inUnplaced != 0 {
-		s.unlinkUnplaced(v)
+	if s.keys[x.key].kind == event.List {
+		s.kindsAbove.List.Unsettle(v)
+	} else if s.isOrdered(v) {
+		s.bridgeOrdered(v, n)
 	}
 }
 
@@ -222,7 +201,7 @@ func (s *registers) disambiguate(v uint32) {
 				return
 			}
 			if s.keys[x.key].kind == event.List {
-				s.settleList(v, id, n, false)
+				s.kindsAbove.List.Settle(v, id, n, false)
 				return
 			}
 			if s.sawOwnWrite(v, n) {

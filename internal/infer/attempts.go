@@ -63,18 +63,18 @@ func (s *registers) triesAgain(n uint32) {
 	}
 }
 
-// begin takes in when n began.
-func (g *signs) begin(s *absences, n uint32) {
+// noteBegin takes in when n began.
+func (s *absences) noteBegin(n uint32) {
 	if t := &s.txns[n]; t.flags&hasTimes != 0 {
-		g.begun = max(g.begun, t.start)
+		s.signs.begun = max(s.signs.begun, t.start)
 	}
 }
 
 // readTooEarly is about n's read of a list up to the element a. It makes the elements ambiguous whose
 // one writer began after n had ended. O(elements of the list in memory). O(1) if no known transaction
 // has begun after n's end.
-func (g *signs) readTooEarly(s *registers, a, n uint32) {
-	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {
+func (s *registers) readTooEarly(a, n uint32) {
+	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= s.signs.begun {
 		return
 	}
 	for ; a != 0; a = s.versions[a].prev {
@@ -103,23 +103,6 @@ func (s *absences) attemptBefore(d due) bool {
 		}
 	}
 	return s.mayBeBaseline(d)
-}
-
-// shownAgain takes in that a read shows the element v again. If one append of v is known, and the
-// contract allows for an append without a record, the known one is a second attempt.
-func (s *registers) shownAgain(v uint32) {
-	x := &s.versions[v]
-	x.flags |= twofold
-	s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
-	if x.possible != 1 || x.flags&ambiguous != 0 {
-		return
-	}
-	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-		if w := s.writes[id].txn; s.txns[w].state != aborted && s.againOpen(v, w) {
-			s.triesAgain(w)
-			return
-		}
-	}
 }
 
 // againOpen says whether the contract leaves that an append without a record put the element v into the

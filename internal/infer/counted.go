@@ -2,8 +2,10 @@ package infer
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
 )
 
 // If operations of a counter tell versions, it is a register as far as dependencies go. An increment
@@ -52,7 +54,7 @@ func (s *counters) countOf(k uint32) (c *touch, own *ownCount) {
 
 // tellCounter notes that an operation of the counter k told its version: from now on its
 // versions are told.
-func (s *absences) tellCounter(k uint32) {
+func (s *counters) tellCounter(k uint32) {
 	x := &s.keys[k]
 	x.kind, x.flags = event.Register, x.flags&^repeats|versioned|sums
 	if !s.opt.Existing {
@@ -61,8 +63,8 @@ func (s *absences) tellCounter(k uint32) {
 	}
 }
 
-// loosen notes that the order of k's increments is not known.
-func (s *absences) loosen(k uint32) {
+// Loosen notes that the order of k's increments is not known.
+func (s *counters) Loosen(k uint32) {
 	x := &s.keys[k]
 	if x.flags&loose != 0 {
 		return
@@ -75,7 +77,7 @@ func (s *absences) loosen(k uint32) {
 }
 
 // countIncrement takes an inc of the counter k.
-func (s *kinds) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+func (s *counters) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	d, ok := amount(b, o)
 	if !ok {
 		s.giveUp(k)
@@ -85,7 +87,7 @@ func (s *kinds) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *
 	version, prev := versionOf(b, o)
 	if len(version) == 0 {
 		s.nameless = true // the value told by it may be its version
-		s.loosen(k)
+		s.Loosen(k)
 	}
 	if len(version)+len(prev) > 0 || c.flags&wrote != 0 {
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
@@ -121,7 +123,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 		s.readOpen(n, OpenCounter)
 	}
 	if !told {
-		s.loosen(k)
+		s.Loosen(k)
 	}
 	before := v - own.inc
 	if c.flags&wrote != 0 {
@@ -197,7 +199,7 @@ func (s *counters) learn(v uint32, sum int64) bool {
 	a := s.holdingOf(v)
 	if a.known {
 		if a.sum != sum {
-			s.loosen(s.versions[v].key)
+			s.Loosen(s.versions[v].key)
 		}
 		return false
 	}
@@ -241,8 +243,8 @@ func (s *counters) replacedBy(v uint32) uint32 {
 	return 0
 }
 
-// amountOf is the known value at v.
-func (s *absences) holdingOf(v uint32) *holding {
+// holdingOf is the known value at v.
+func (s *counters) holdingOf(v uint32) *holding {
 	for int(v) >= len(s.holdings) {
 		s.holdings = append(s.holdings, holding{})
 	}
@@ -283,3 +285,19 @@ func (s *counters) readHoldings(r *recordReader, k uint32, vs []uint32) {
 		a.sum, a.inc = r.int(), r.int()
 	}
 }
+
+// appendState writes the values that versions hold.
+func (s *counters) appendState(dst *flat.Writer) *flat.Writer {
+	return flat.Append(dst, "holdings", s.holdings)
+}
+
+// readState reads what appendState wrote.
+func (s *counters) readState(r *flat.Reader) { flat.Read(r, "holdings", &s.holdings) }
+
+// memory is the size of the values that versions hold, bytes: all of them are in use.
+func (s *counters) memory() (used, taken int64) {
+	return flat.Size(s.holdings), flat.Size(s.holdings)
+}
+
+// allocated is memory with the room to grow.
+func (s *counters) allocated() int64 { return int64(cap(s.holdings)) * int64(unsafe.Sizeof(holding{})) }

@@ -28,7 +28,7 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 // CounterUse is the amount that o, an operation of t, adds to a counter or read of it, with the
 // counter's hash. is says whether its key is a counter, and o has an amount. An empty read is
 // 0.
-func (s *ledger) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
+func (s *counters) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
 	h = s.inEpoch(b, t, o.KeyHash)
 	if k := s.lookupKey(h); k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return h, 0, false
@@ -40,13 +40,13 @@ func (s *ledger) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.
 // SinceJoin says whether transaction n cannot have read from before the first record. It did
 // not ask for old data. And it began later than every transaction without a record can have
 // ended, by clocks apart by at most drift.
-func (s *ledger) SinceJoin(n uint32, drift int64) bool {
+func (s *counters) SinceJoin(n uint32, drift int64) bool {
 	x := &s.txns[n]
 	return x.flags&(hasTimes|stale) == hasTimes && x.start > s.baselineEnds && x.start-s.baselineEnds > drift
 }
 
 // Joining is how long after the first record a transaction must begin for SinceJoin, ns.
-func (s *ledger) Joining() int64 { return s.opt.BaselineSpan + int64(s.opt.ClockDrift) }
+func (s *counters) Joining() int64 { return s.opt.BaselineSpan + int64(s.opt.ClockDrift) }
 
 // maxAdded bounds what one transaction adds to a counter for its sum to be used.
 const maxAdded = 1 << 61
@@ -75,7 +75,7 @@ type CounterTxn struct {
 
 // CounterTxns are the transactions in memory that used counters and did not abort, in the order of
 // their ends. O(all records) if there is a counter, else O(keys).
-func (s *ledger) CounterTxns() []CounterTxn {
+func (s *counters) CounterTxns() []CounterTxn {
 	if s.Counters.Countable == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *ledger) CounterTxns() []CounterTxn {
 }
 
 // countUse adds the i-th operation to t. The map has the places of the keys in t.Uses.
-func (s *ledger) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
+func (s *counters) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
 	k := s.lookupKey(s.inEpoch(&s.scratch, &s.scratch.Txns[0], o.KeyHash))
 	if k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return

@@ -145,7 +145,7 @@ func (s *absences) EachDuplicateRead(n uint32, fn func(v uint32)) {
 // sure says that there is no other, as of now. All records of transactions that ended before n
 // have come, nothing is forgotten, and no outcome is unknown.
 func (s *absences) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int, sure bool)) {
-	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.patience() < now
+	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.Patience() < now
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
 		if s.readers[id].reread || !s.IsDuplicate(v) || !s.searchable(v) {

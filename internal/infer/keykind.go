@@ -107,23 +107,6 @@ func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	return false
 }
 
-// wroteAgain takes back conclusions that rest on the known writers of the value. An operation from
-// which nothing else is concluded may have written the value as well.
-func (s *kinds) wroteAgain(k uint32, h event.Hash) {
-	v := s.lookupVersion(k, h)
-	if v == 0 {
-		s.out.Ambiguous = append(s.out.Ambiguous, versionHash(0, h)^s.keys[k].hash.Lo)
-		return
-	}
-	s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
-	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
-		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
-			s.demote = append(s.demote, w)
-		}
-	}
-	s.makeAmbiguous(v)
-}
-
 // giveUp stops inference on k. Edges found so far rest on operations that were understood, and
 // stay. The exception is edges out of not-found reads, since a delete makes these ambiguous.
 func (s *registers) giveUp(k uint32) {
@@ -138,44 +121,38 @@ func (s *registers) giveUp(k uint32) {
 	}
 }
 
-// replaced takes back what rests on k having been appended or added to only: another
-// operation may have replaced or deleted it.
-func (s *registers) replaced(k uint32) {
-	x := &s.keys[k]
-	void := func(v uint32) {
-		s.kill(v, s.versions[v].writer, WW|WR|RW)
-		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
-	}
-	switch x.kind {
-	case event.List:
-		defer s.reads.settle(&s.ledger, x.initial)
-		void = func(v uint32) {
-			s.reads.settle(&s.ledger, v)
-			s.kill(v, s.versions[v].writer, WW|WR|RW)
-			s.out.Kills[len(s.out.Kills)-1].Deleted = true
-			s.out.Parted = append(s.out.Parted, s.valueKey(v))
-		}
-		s.out.Parted = append(s.out.Parted, s.valueKey(x.initial)) // of findings about elements that have left
-		for v := x.first; v != 0; v = s.versions[v].next {
-			void(v)
-		}
-		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
-			void(v)
-		}
-	case event.Set:
-		for e := x.base; e != 0; e = s.keys[e].base {
-			s.deletion(e, 0)
-			for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
-				void(s.writes[id].version)
-				s.makeAmbiguous(s.writes[id].version)
-			}
-		}
-	}
-}
-
 func (s *orders) uncheckable(k uint32) {
 	if s.keys[k].flags&uncheckable == 0 {
 		s.keys[k].flags |= uncheckable
 		s.Counters.Uncheckable++
 	}
+}
+
+// tellVersion notes that an operation of k, whatever its kind, told its version.
+func (s *kinds) tellVersion(k uint32) {
+	if s.keys[k].kind != event.Counter {
+		s.tellByVersion(k)
+		return
+	}
+	if s.keys[k].flags&versioned == 0 {
+		s.Counters.Versioned++
+	}
+	s.tellCounter(k)
+}
+
+// replaced takes back what rests on k having been appended or added to only: another
+// operation may have replaced or deleted it.
+func (s *registers) replaced(k uint32) {
+	switch s.keys[k].kind {
+	case event.List:
+		s.kindsAbove.List.Replaced(k)
+	case event.Set:
+		s.kindsAbove.Set.Replaced(k)
+	}
+}
+
+// void takes back what rests on v having one writer, and having been read.
+func (s *registers) void(v uint32) {
+	s.kill(v, s.versions[v].writer, WW|WR|RW)
+	s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 }

@@ -2,8 +2,10 @@ package infer
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
 )
 
 // This file checks linearizability while the records come (MTC, section IV-E, algorithm 2). It is for
@@ -397,3 +399,20 @@ func (s *linear) Line(dst []uint32, from, to uint32) []uint32 {
 	}
 	return dst
 }
+
+// forget lets go of all positions: linearizability is not asked for any more.
+func (s *linear) forget() { s.lines = nil }
+
+// appendState writes the positions.
+func (s *linear) appendState(dst *flat.Writer) *flat.Writer {
+	return flat.Append(dst, "lines", s.lines)
+}
+
+// readState reads what appendState wrote.
+func (s *linear) readState(r *flat.Reader) { flat.Read(r, "lines", &s.lines) }
+
+// memory is the size of the positions, bytes: all of them are in use.
+func (s *linear) memory() (used, taken int64) { return flat.Size(s.lines), flat.Size(s.lines) }
+
+// allocated is memory with the room to grow.
+func (s *linear) allocated() int64 { return int64(cap(s.lines)) * int64(unsafe.Sizeof(line{})) }

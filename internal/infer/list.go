@@ -279,71 +279,6 @@ func (s *causes) knownAfter(v uint32) uint32 {
 	return v
 }
 
-// connect gives the edges of a placed element whose writer has become known. They come from the element
-// before and its readers, and lead to the element behind and to its own readers. old is the length of
-// the spine before the read that is being taken in, or its whole length. An element that was unplaced
-// until then already has its edges from the spine.
-func (s *registers) connect(v, old uint32) {
-	x := s.versions[v]
-	w := x.writer
-	p := s.knownBefore(x.prev)
-	s.checkOwnOrder(p, v)
-	s.checkOwnOrder(v, s.knownAfter(v))
-	s.checkOwnBefore(v)
-	start := p
-	if start == 0 {
-		start = s.keys[x.key].first
-	}
-	if x.flags&inUnplaced == 0 || s.versions[start].index > old {
-		if p != 0 {
-			s.edge(s.versions[p].writer, w, WW, v, x.witness)
-		}
-		for a := start; a != v && a != 0; a = s.versions[a].next {
-			for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-				s.edge(s.readers[r].txn, w, RW, v, 0)
-			}
-		}
-	} else if s.opt.Tracked {
-		// These readers got their edges when v had no place in the list. It was not known then that v
-		// replaced the state that they saw. So these edges may be missing in the serializable orders.
-		// If they are there, each reader has two edges.
-		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
-			s.edge(s.readers[r].txn, w, RW, v, 0)
-		}
-		if s.txns[w].flags&retired != 0 && s.versions[x.prev].flags&seen != 0 {
-			s.anomaly(Anomaly{Kind: RetiredConflict, A: w, Version: v})
-		}
-	}
-	a := v
-	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {
-		if a != v && s.versions[a].flags&seen != 0 { // v itself: see wroteLate
-			s.anomaly(Anomaly{Kind: RetiredReader, A: w, Version: v})
-		}
-		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-			s.edge(w, s.readers[r].txn, WR, v, 0)
-		}
-	}
-	if a != 0 {
-		s.edge(w, s.versions[a].writer, WW, a, s.versions[a].witness)
-		return
-	}
-	for u := s.keys[x.key].unplaced; u != 0; u = s.versions[u].sibling {
-		s.edge(w, s.versions[u].writer, WW, u, x.witness)
-	}
-}
-
-// checkOwnOrder reports a read that shows p right before v, if one transaction appended v first and
-// then p.
-func (s *registers) checkOwnOrder(p, v uint32) {
-	if p == 0 || v == 0 || s.versions[p].writer != s.versions[v].writer {
-		return
-	}
-	w := s.versions[v].writer
-	if s.writes[s.writeOf(w, p)].op > s.writes[s.writeOf(w, v)].op {
-		s.anomaly(Anomaly{Kind: IncompatibleOrder, A: s.versions[v].witness, B: w, Version: v, Other: p, Certain: true})
-	}
-}
-
 // BehindUnseen says whether v is an element of a list, and another element stands, or may
 // stand, between it and n's read. Then its append did not replace the state that n saw, or may
 // not have. O(readers of one state).
@@ -411,7 +346,7 @@ func (s *lists) installList(c *touch, n uint32) {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
 			s.divergeList(c.readVer, n)
 		}
-		s.signs.readTooEarly(s.registers, c.readVer, n)
+		s.readTooEarly(c.readVer, n)
 		s.sawList(c.readVer, n, c.readOp)
 	}
 	again := false
@@ -433,7 +368,7 @@ func (s *lists) installList(c *touch, n uint32) {
 			s.makeAmbiguous(v)
 		}
 		if s.versions[v].flags&ambiguous == 0 {
-			s.settleList(v, id, n, again)
+			s.Settle(v, id, n, again)
 			again = again || s.versions[v].flags&inUnplaced != 0
 		}
 	}
@@ -490,90 +425,19 @@ func (s *lists) sawList(a, n, op uint32) {
 	}
 }
 
-// settleList makes n the one writer of the element v. again says that another element of n in this list
-// was settled just before. Then the edges from states that no later read has overtaken are there
-// already.
-func (s *registers) settleList(v, id, n uint32, again bool) {
+// shownAgain takes in that a read shows the element v again. If one append of v is known, and the
+// contract allows for an append without a record, the known one is a second attempt.
+func (s *lists) shownAgain(v uint32) {
 	x := &s.versions[v]
-	x.writer = n
-	s.wroteLate(v)
-	if x.flags&placed != 0 {
-		s.connect(v, s.keys[x.key].length)
-		if s.writes[id].intermediate {
-			for r := x.readers; r != 0; r = s.olderReader(r) {
-				s.intermediateRead(v, s.readers[r].txn, s.readers[r].op)
-			}
-		}
+	x.flags |= twofold
+	s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
+	if x.possible != 1 || x.flags&ambiguous != 0 {
 		return
 	}
-	k := &s.keys[x.key]
-	if x.flags&kept != 0 {
-		s.unkeep(v)
-	}
-	x.flags |= inUnplaced
-	x.sibling, x.sibPrev = k.unplaced, 0
-	if k.unplaced != 0 {
-		s.versions[k.unplaced].sibPrev = v
-	}
-	k.unplaced = v
-	if again {
-		return
-	}
-	a := s.knownBefore(k.last)
-	if a != 0 {
-		s.edge(s.versions[a].writer, n, WW, v, s.versions[k.last].witness)
-	} else {
-		a = k.first
-	}
-	for ; a != 0; a = s.versions[a].next {
-		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-			s.edge(s.readers[r].txn, n, RW, v, 0)
-		}
-	}
-}
-
-func (s *registers) unlinkUnplaced(v uint32) {
-	x := &s.versions[v]
-	if x.sibPrev != 0 {
-		s.versions[x.sibPrev].sibling = x.sibling
-	} else {
-		s.keys[x.key].unplaced = x.sibling
-	}
-	if x.sibling != 0 {
-		s.versions[x.sibling].sibPrev = x.sibPrev
-	}
-	x.sibling, x.sibPrev = 0, 0
-	x.flags &^= inUnplaced
-}
-
-// bridge connects the neighbours of a placed element that has lost its writer. A list that somebody has
-// deleted gives no edges (replaced).
-func (s *registers) bridge(v uint32) {
-	const gone = unsupported | deleted
-	if s.keys[s.versions[v].key].flags&gone == gone {
-		return
-	}
-	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
-	if q != 0 {
-		if p != 0 {
-			s.edge(s.versions[p].writer, s.versions[q].writer, WW, q, s.versions[q].witness)
-		}
-		a := p
-		if a == 0 {
-			a = s.keys[s.versions[v].key].first
-		}
-		for ; a != q && a != 0; a = s.versions[a].next {
-			for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-				s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, 0)
-			}
-		}
-	}
-	if p == 0 {
-		return
-	}
-	for a := v; a != q && a != 0; a = s.versions[a].next {
-		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state != aborted && s.againOpen(v, w) {
+			s.triesAgain(w)
+			return
 		}
 	}
 }

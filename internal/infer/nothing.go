@@ -153,7 +153,7 @@ func (s *registers) WasAbsent(v uint32) bool {
 // FoundKnown is about the version v of nothing that n found. It says whether all transactions that may
 // have left it are in memory. Their records have come by now, and none was let go.
 func (s *registers) FoundKnown(v, n uint32, now int64) bool {
-	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
+	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.Patience() < now
 }
 
 // EachUser calls fn with those in memory that wrote k and did not abort, perhaps more than once.

@@ -21,17 +21,6 @@ func (s *lists) AppendedOnce(key, epoch, element string) bool {
 	return v != 0 && s.appendedOnce(v)
 }
 
-func (s *ledger) appendedOnce(v uint32) bool {
-	x := &s.versions[v]
-	return x.writer != 0 && x.flags&(ambiguous|baseline) == 0 && s.txns[x.writer].flags&unknown == 0
-}
-
-// mayReturn says whether somebody may append the element v again when the list was deleted. Several
-// did, or the contract leaves that who did tries again without a record.
-func (s *ledger) mayReturn(v uint32) bool {
-	return !s.appendedOnce(v) && (!s.opt.Complete || s.versions[v].flags&ambiguous != 0)
-}
-
 // maxOutliving bounds the elements and readers that are looked at for one element.
 const maxOutliving = 1 << 14
 

@@ -321,7 +321,7 @@ func (s *absences) countRoots(k uint32) {
 		x.flags |= unordered
 		s.Counters.Unordered++
 		if x.flags&sums != 0 {
-			s.loosen(k)
+			s.kindsAbove.Counter.Loosen(k)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.tellByRows(b, t, o)
 		} else if ranges && tells(b, o) {
 			if k := s.keyOf(b, t, o); s.settleKind(k, o) {
-				s.tellByVersion(k)
+				s.tellVersion(k)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if tells(b, o) {
-			s.tellByVersion(k)
+			s.tellVersion(k)
 		}
 		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List || s.keys[k].flags&versioned != 0 && s.byVersionOnly(k, o) {
 			s.countOther(b, t, n, uint32(i), k, o)

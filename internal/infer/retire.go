@@ -9,6 +9,10 @@ const (
 	tentativeBytes = 512 // about
 )
 
+// KeepUnobserved says how many unknown transactions that nobody observed are kept behind the window. [State.LimitMemory]
+// says it too.
+func (s *memory) KeepUnobserved(n int) { s.tentative = n }
+
 // Expire lets go of aborted transactions that ended before now, and of the oldest
 // unobserved unknown ones beyond maxTentative.
 func (s *memory) Expire(now int64, out *Out) {
@@ -173,7 +177,7 @@ func (s *registers) retireWrite(id uint32) {
 	x := &s.versions[v]
 	k := &s.keys[x.key]
 	if k.kind == event.List {
-		s.freeze(x.key)
+		s.kindsAbove.List.Freeze(x.key)
 		s.keep(v)
 		return
 	}
@@ -237,7 +241,7 @@ func (s *registers) supersede(v uint32) {
 		return // of a register, and current
 	}
 	if s.keys[x.key].kind == event.List {
-		s.freeze(x.key)
+		s.kindsAbove.List.Freeze(x.key)
 		return
 	}
 	if x.flags&initialVersion != 0 || !s.gone(v) {
@@ -337,55 +341,4 @@ func (s *registers) dropIfUnused(v uint32) {
 		return
 	}
 	s.freeVersionNow(v)
-}
-
-// freeze drops elements from the beginning of the list. An element goes when it and the next
-// have retired and no live transaction read the list up to it.
-func (s *registers) freeze(k uint32) {
-	for {
-		x := &s.keys[k]
-		f := x.first
-		e := s.versions[f].next
-		if e == 0 || s.versions[f].readers != 0 || s.versions[f].due > 0 || !s.gone(f) || !s.frozen(e) {
-			return
-		}
-		x.first = e
-		s.versions[e].prev = 0
-		if f == x.initial {
-			s.versions[f].next = 0
-			s.versions[f].flags |= overwritten
-			continue
-		}
-		x.base, x.basePrefix = s.versions[f].index, s.versions[f].prefix
-		if y := &s.versions[f]; y.flags&baseline == 0 && !s.appendedEarly(f) {
-			x.flags |= since
-		}
-		s.values.add(s.valueKey(f))
-		if s.mayReturn(f) {
-			s.twice.add(s.valueKey(f))
-		}
-		s.freeVersionNow(f)
-	}
-}
-
-// maxSpine bounds the elements that are kept of a list because the writer of one
-// of them is missing. Beyond it nothing more is concluded about the key.
-const maxSpine = 4096
-
-// frozen says whether rule (d) reports each new edge to the list element e from a reader of the
-// state before it. An element without a writer is kept: its append may still come, and must not
-// be taken for a new one.
-func (s *registers) frozen(e uint32) bool {
-	x := &s.versions[e]
-	if x.due > 0 || !s.gone(e) {
-		return false
-	}
-	if x.possible > 0 || x.flags&baseline != 0 && x.readers == 0 {
-		return true
-	}
-	if k := x.key; s.keys[k].length-s.keys[k].base > maxSpine {
-		s.giveUp(k)
-		return x.readers == 0
-	}
-	return false
 }

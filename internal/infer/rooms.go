@@ -1,8 +1,6 @@
 package infer
 
 import (
-	"math"
-
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
 )
@@ -31,9 +29,6 @@ type ledger struct {
 	versions       []version
 	writes         []write
 	readers        []reader
-	lines          []line    // by version: see linear.go
-	holdings       []holding // by version: see counted.go
-	signs          signs
 	sessions       []session
 	seqs           []seqSet       // by session
 	seqWords       int64          // of all seqs
@@ -74,8 +69,10 @@ type ledger struct {
 // absences has the questions that wait for records, and the patterns of keys whose values repeat.
 type absences struct {
 	ledger
-	patient  dueQueue // reads of values whose writer has no record so far, by the reader's end
-	nameless bool     // a write did not name the version that it made, in a key whose versions have names
+	kindsAbove Above
+	signs      signs
+	patient    dueQueue // reads of values whose writer has no record so far, by the reader's end
+	nameless   bool     // a write did not name the version that it made, in a key whose versions have names
 	// untimed is the patience with unheard writers where records have no times; 0: they have.
 	untimed int64
 	// readsAnything says whether the transaction may read what was never committed: it asked for
@@ -143,6 +140,7 @@ type sets struct {
 // counters has keys whose operations add.
 type counters struct {
 	*registers
+	holdings []holding // by version: see counted.go
 	// Scratch.
 	counted   []ownCount // counters that the transaction in work used
 	following []uint32
@@ -151,6 +149,7 @@ type counters struct {
 // linear has the bounds that real time puts on a key.
 type linear struct {
 	*registers
+	lines []line // by version: see linear.go
 	// Scratch.
 	below   []uint32
 	placing uint32 // the transaction whose keys get their positions now
@@ -203,15 +202,8 @@ type State struct {
 func New(o Options) *State {
 	s := &State{}
 	s.lists.registers, s.sets.registers, s.counters.registers, s.linear.registers = &s.registers, &s.registers, &s.registers, &s.registers
-	s.opt = o.withDefaults()
-	s.txns = make([]txn, 1)
-	s.keys = make([]key, 1)
-	s.versions = make([]version, 1)
-	s.writes = make([]write, 1)
-	s.readers = make([]reader, 1)
-	s.sessions = make([]session, 1)
-	s.SetOptions(o)
-	s.begunRetired = math.MinInt64 / 2
+	s.kindsAbove = Above{List: &s.lists, Set: &s.sets, Counter: &s.counters}
+	s.start(o)
 	s.signs = newSigns()
 	s.LimitMemory(0)
 	return s

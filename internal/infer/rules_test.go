@@ -195,7 +195,7 @@ func (r *room) block(commands []string) ([]string, error) {
 func (r *room) begin() {
 	r.s = New(r.opt)
 	if r.tentative > 0 {
-		r.s.tentative = r.tentative
+		r.s.KeepUnobserved(r.tentative)
 	}
 	asked := uint32(xxh3.HashString("read-uncommitted")) | 1
 	r.s.AskWhoReadsAnything(func(n uint32) bool { return r.s.txns[n].asked == asked })
@@ -206,9 +206,9 @@ func (r *room) between() error {
 	switch r.manner {
 	case "snapshots":
 		reader := &flat.Reader{Bytes: r.s.AppendState(flat.NewWriter(nil)).Bytes()}
-		untimed := r.s.untimed
+		untimed := r.s.Untimed()
 		r.begin()
-		r.s.untimed = untimed
+		r.s.LiveUntimed(untimed)
 		r.s.ReadState(reader)
 		return reader.Err
 	case "spilled":
@@ -402,7 +402,7 @@ func (r *room) add(record []byte) error {
 	start, end := t.Start, t.End
 	if t.Flags&event.HasTimes == 0 {
 		start, end = r.records*1024, r.records*1024 // logical time
-		r.s.untimed = max(r.s.untimed, 1024)
+		r.s.LiveUntimed(max(r.s.Untimed(), 1024))
 	}
 	if err := r.bring(func(need func(Ref)) { r.s.Needs(b, t, need) }); err != nil {
 		return err

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -452,4 +453,53 @@ func (s *sets) readScans(r *flat.Reader) {
 			s.ordered = append(s.ordered, s.sorted(d))
 		}
 	}
+}
+
+// addElement takes an add to the set k by n.
+func (s *sets) addElement(b *event.Batch, n, i, k uint32, o *event.Op) {
+	s.write(s.touchOf(s.elementKey(k, b.Bytes(o.Value), o.ValueHash)), n, i, o.ValueHash)
+}
+
+// removeElement takes a remove from the set k by n, with the record of n.
+func (s *sets) removeElement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+	e := s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
+	s.deletion(e, n)
+	c := s.touchOf(e)
+	s.write(c, n, i, s.written(b, t, e, o))
+	c.flags |= removed
+}
+
+// Replaced takes back what rests on k having been added to and removed from only: another operation may
+// have replaced or deleted it.
+func (s *sets) Replaced(k uint32) {
+	for e := s.keys[k].base; e != 0; e = s.keys[e].base {
+		s.deletion(e, 0)
+		for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
+			s.void(s.writes[id].version)
+			s.makeAmbiguous(s.writes[id].version)
+		}
+	}
+}
+
+// check audits the lists of scans and their back links.
+func (s *sets) check() error {
+	for n := range s.txns {
+		for id := s.txns[n].scans; id != 0; id = s.scans[id].nextOfTxn {
+			x := &s.scans[id]
+			head := uint32(*s.scansOf(x.domain))
+			switch {
+			case x.txn != uint32(n):
+				return fmt.Errorf("transaction %d lists scan %d of %d", n, id, x.txn)
+			case x.prev == 0 && head != id, x.prev != 0 && s.scans[x.prev].next != id, x.next != 0 && s.scans[x.next].prev != id:
+				return fmt.Errorf("scan %d is not linked in the list of key %d", id, x.domain)
+			}
+		}
+	}
+	return nil
+}
+
+// memory is the size of the scans and their bounds, bytes.
+func (s *sets) memory() (used, taken int64) {
+	used, taken = slots(s.scans, &s.freeScans)
+	return used + s.bounds.inUse, taken + s.bounds.taken()
 }

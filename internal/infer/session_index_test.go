@@ -14,9 +14,10 @@ func TestSessionIndex(t *testing.T) {
 	rows := 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		s := New(Options{})
+		var s ledger
 		var out Out
-		s.begin(&out)
+		s.start(Options{})
+		s.out = &out
 		s.sessions = append(s.sessions, session{})
 		var live []uint32
 		next, spread := int64(rng.IntN(1000)-500), int64(1)<<rng.IntN(9)

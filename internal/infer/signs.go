@@ -95,16 +95,10 @@ func tells(b *event.Batch, o *event.Op) bool {
 }
 
 // tellByVersion notes that an operation of k told its version: operations tell the versions of
-// k from now on. Conclusions from its values stay: operations that told no version gave them.
+// k from now on. Conclusions from its values stay: operations that told no version gave them. For a
+// counter see tellVersion.
 func (s *absences) tellByVersion(k uint32) {
 	x := &s.keys[k]
-	if x.kind == event.Counter {
-		if x.flags&versioned == 0 {
-			s.Counters.Versioned++
-		}
-		s.tellCounter(k)
-		return
-	}
 	if x.flags&versioned != 0 || x.kind > event.Register || x.flags&element != 0 {
 		return
 	}
@@ -259,7 +253,7 @@ func (c *touch) writeDuplicate(h event.Hash) {
 // settleSigns lets the signs of the record in work take effect: what was concluded from plain
 // values of these patterns is void. O(keys and versions in memory) a pattern, once for each.
 func (s *registers) settleSigns() {
-	s.signs.settleCameBack(s)
+	s.settleCameBack()
 	if len(s.signs.new) == 0 {
 		return
 	}
@@ -413,10 +407,6 @@ func (s *absences) keyNamed(key, epoch string) uint32 {
 	}
 	return s.lookupKey(h)
 }
-
-// Patience is how much later than its reader a writer may end, and so be recorded: ns, or
-// logical time where records have none.
-func (s *absences) Patience() int64 { return s.patience() }
 
 // Observed appends to dst the patterns whose plain values name their writers in e, as observed.
 func (s *absences) Observed(dst []pattern.ID, e Edge) []pattern.ID {

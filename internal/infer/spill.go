@@ -357,19 +357,6 @@ const maxGroup = 1024
 // KeyOf is the key that v is a version of.
 func (s *memory) KeyOf(v uint32) uint32 { return s.versions[v].key }
 
-// Unread calls fn with the transactions that appended to k what no read has
-// shown, if there are several: as EachUnread does.
-func (s *memory) Unread(k uint32, fn func(writers []uint32)) {
-	x := &s.keys[k]
-	if x.kind != event.List || x.flags&unsupported != 0 || x.unplaced == 0 || s.versions[x.unplaced].sibling == 0 {
-		return
-	}
-	writers := s.unread(k, nil)
-	if len(writers) > 1 {
-		fn(writers)
-	}
-}
-
 // SpillKey appends the record of k, which ColdKeys gave, to dst and forgets k. It
 // returns nil for a key that is as if it had never been met: none is needed.
 func (s *memory) SpillKey(dst []byte, k uint32) (Ref, []byte) {

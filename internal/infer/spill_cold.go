@@ -108,16 +108,7 @@ func (s *memory) cold(k uint32) bool {
 	}
 	vs := append(s.spill.versions[:0], x.initial)
 	if x.kind == event.List {
-		v := x.first
-		if v == x.initial {
-			v = s.versions[v].next
-		}
-		for ; v != 0 && len(vs) <= int(x.count); v = s.versions[v].next {
-			vs = append(vs, v)
-		}
-		for v := x.unplaced; v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
-			vs = append(vs, v)
-		}
+		vs = s.elements(vs, k)
 	}
 	for v := *s.keptHead(k); v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
 		vs = append(vs, v)

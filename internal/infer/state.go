@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -205,11 +206,20 @@ const (
 	perhaps                // it may have found the value before the writer left it: see stood.go
 )
 
-// SetOptions lets o take effect on what is taken in and decided from now on.
-func (s *ledger) SetOptions(o Options) {
-	if !o.Linear {
-		s.lines = nil
-	}
+// start makes the rows with the number 0, which are nobody's.
+func (s *ledger) start(o Options) {
+	s.txns = make([]txn, 1)
+	s.keys = make([]key, 1)
+	s.versions = make([]version, 1)
+	s.writes = make([]write, 1)
+	s.readers = make([]reader, 1)
+	s.sessions = make([]session, 1)
+	s.begunRetired = math.MinInt64 / 2
+	s.setOptions(o)
+}
+
+// setOptions is SetOptions for the rows.
+func (s *ledger) setOptions(o Options) {
 	s.opt = o.withDefaults()
 	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS || o.partly()
 }

@@ -17,11 +17,13 @@ func (s *memory) Memory() (used, taken int64) {
 	add(slots(s.writes, &s.free.writes))
 	add(slots(s.readers, &s.free.readers))
 	add(slots(s.sessions, &s.free.sessions))
-	add(slots(s.scans, &s.freeScans))
+	add(s.signMemory())
+	add(s.sets.memory())
+	add(s.counters.memory())
+	add(s.linear.memory())
 	for _, n := range []int64{
-		flat.Size(s.lines), flat.Size(s.holdings), flat.Size(s.seqs), 8 * s.seqWords,
+		flat.Size(s.seqs), 8 * s.seqWords,
 		flat.Size(s.absence.heap), flat.Size(s.patient.heap), flat.Size(s.expiry.heap), flat.Size(s.late), flat.Size(s.unsure), flat.Size(s.kept), flat.Size(s.spill.lingering), flat.Size(s.spill.dead),
-		flat.Size(s.signs.stood), flat.Size(s.signs.glimpses.all), flat.Size(s.signs.twoKeys.slots), flat.Size(s.signs.twoVersions.slots),
 		s.values.bytes(), s.twice.bytes(), s.aborts.bytes(), s.ids.bytes(), s.spill.out.bytes(),
 	} {
 		add(n, n)
@@ -29,7 +31,7 @@ func (s *memory) Memory() (used, taken int64) {
 	for _, x := range []*index{&s.byID, &s.byKey, &s.byVersion, &s.bySession} {
 		add(x.memory())
 	}
-	for _, a := range []*arena{&s.records, &s.names, &s.bounds} {
+	for _, a := range []*arena{&s.records, &s.names} {
 		add(a.inUse, a.taken())
 	}
 	return used, taken
@@ -48,9 +50,23 @@ func (s *memory) LimitMemory(room int64) {
 	if room == 0 {
 		room = math.MaxInt64
 	}
-	s.tentative = int(min(maxTentative, max(room/8/tentativeBytes, 1<<7)))
+	s.KeepUnobserved(int(min(maxTentative, max(room/8/tentativeBytes, 1<<7))))
 	s.signs.most = int(min(mostSightings, max(room/64/16, 1<<8)))
 	cut := func(most int64) int { return int(min(most, max(room/16, 1<<15))) }
 	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = cut(valueBytes), cut(twiceBytes), cut(abortBytes), cut(idBytes)
 	s.spill.out.limit = cut(spillBytes)
+}
+
+// SetOptions lets o take effect on what is taken in and decided from now on.
+func (s *memory) SetOptions(o Options) {
+	if !o.Linear {
+		s.linear.forget()
+	}
+	s.setOptions(o)
+}
+
+// signMemory is the size of the signs, bytes: all of them are in use.
+func (s *absences) signMemory() (used, taken int64) {
+	n := flat.Size(s.signs.stood) + flat.Size(s.signs.glimpses.all) + flat.Size(s.signs.twoKeys.slots) + flat.Size(s.signs.twoVersions.slots)
+	return n, n
 }

@@ -240,11 +240,11 @@ func (g *signs) heldAnother(s *causes, o uint32) bool {
 }
 
 // settleCameBack makes the versions that came back ambiguous, at the end of a record.
-func (g *signs) settleCameBack(s *registers) {
-	for _, v := range g.cameBack {
+func (s *registers) settleCameBack() {
+	for _, v := range s.signs.cameBack {
 		if s.versions[v].flags&(ambiguous|initialVersion) == 0 && s.versions[v].key != 0 {
 			s.makeAmbiguous(v)
 		}
 	}
-	g.cameBack = g.cameBack[:0]
+	s.signs.cameBack = s.signs.cameBack[:0]
 }
