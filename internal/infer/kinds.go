@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/causes"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
+)
 
 // Operations of other kinds than r, w and append are taken as reads and writes of registers. What is
 // true of reads and writes is true of them:
@@ -19,46 +23,46 @@ import "github.com/isowatch/isowatch/event"
 func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.Read, event.Write:
-		if s.keys[k].kind.Parts() {
-			s.readSet(b, n, i, k, o)
+		if s.Keys[k].Kind.Parts() {
+			s.ReadSet(b, n, i, k, o)
 			return
 		}
-		if s.isCounter(k) {
-			s.readCounter(b, n, i, k, o)
+		if s.IsCounter(k) {
+			s.ReadCounter(b, n, i, k, o)
 			return
 		}
-		s.countVersioned(b, n, i, k, o)
+		s.CountVersioned(b, n, i, k, o)
 	case event.Range:
-		s.readRange(b, t, n, i, k, o)
+		s.ReadRange(b, t, n, i, k, o)
 	case event.Inc:
-		s.countIncrement(b, t, n, i, k, o)
+		s.CountIncrement(b, t, n, i, k, o)
 	case event.Add:
-		s.addElement(b, n, i, k, o)
+		s.AddElement(b, n, i, k, o)
 	case event.Remove:
-		s.removeElement(b, t, n, i, k, o)
+		s.RemoveElement(b, t, n, i, k, o)
 	case event.Insert:
-		first := s.touchOf(k).flags&wrote == 0
-		s.writeVersion(b, n, i, k, o, o.ValueHash)
-		if w := &s.writes[s.touchOf(k).lastWrite]; first { // an insert would have failed on a value that was there
-			w.unread, w.absent = false, true
+		first := s.TouchOf(k).Flags&causes.Wrote == 0
+		s.WriteVersion(b, n, i, k, o, o.ValueHash)
+		if w := &s.Writes[s.TouchOf(k).LastWrite]; first { // an insert would have failed on a value that was there
+			w.Unread, w.Absent = false, true
 		}
 	case event.Delete:
-		version, _ := versionOf(b, o)
+		version, _ := causes.VersionOf(b, o)
 		if len(version) == 0 {
-			s.deletion(k, n)
-		} else if !s.toldDeletion(k, n) {
+			s.Deletion(k, n)
+		} else if !s.ToldDeletion(k, n) {
 			s.uncheckedOp(b, n, k, o)
 			return
 		}
-		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
-		if s.keys[k].flags&repeats == 0 {
-			s.versions[s.writes[s.touchOf(k).lastWrite].version].flags |= tombstone
+		s.WriteVersion(b, n, i, k, o, s.Written(b, t, k, o))
+		if s.Keys[k].Flags&ledger.Repeats == 0 {
+			s.Versions[s.Writes[s.TouchOf(k).LastWrite].Version].Flags |= ledger.Tombstone
 		}
-		if s.keys[k].flags&versioned == 0 || len(version) == 0 {
-			s.touchOf(k).flags |= removed // else a read shows its version
+		if s.Keys[k].Flags&ledger.Versioned == 0 || len(version) == 0 {
+			s.TouchOf(k).Flags |= causes.Removed // else a read shows its version
 		}
 	case event.CAS:
-		s.compareAndSet(b, t, n, i, k, o)
+		s.CompareAndSet(b, t, n, i, k, o)
 	default:
 		s.Counters.Ignored++
 	}
@@ -69,14 +73,14 @@ func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 func (s *kinds) wroteOther(k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.CAS, event.Insert:
-		s.wroteAgain(k, o.ValueHash)
+		s.WroteAgain(k, o.ValueHash)
 	case event.Add:
-		if e := s.lookupKey(elementHash(s.keys[k].hash, o.ValueHash)); e != 0 {
-			s.wroteAgain(e, o.ValueHash)
+		if e := s.LookupKey(causes.ElementHash(s.Keys[k].Hash, o.ValueHash)); e != 0 {
+			s.WroteAgain(e, o.ValueHash)
 		}
 	case event.Remove:
-		if e := s.lookupKey(elementHash(s.keys[k].hash, o.ValueHash)); e != 0 {
-			s.deletion(e, 0)
+		if e := s.LookupKey(causes.ElementHash(s.Keys[k].Hash, o.ValueHash)); e != 0 {
+			s.Deletion(e, 0)
 		}
 	}
 }
@@ -84,5 +88,15 @@ func (s *kinds) wroteOther(k uint32, o *event.Op) {
 // byVersionOnly says whether o, a read or write, is one of a register whose versions
 // are told by their texts.
 func (s *kinds) byVersionOnly(k uint32, o *event.Op) bool {
-	return s.keys[k].kind == event.Register || s.keys[k].kind == event.AnyKind && o.Flags&event.IsArray == 0
+	return s.Keys[k].Kind == event.Register || s.Keys[k].Kind == event.AnyKind && o.Flags&event.IsArray == 0
+}
+
+// uncheckedOp counts o, an operation of n on k from which nothing is inferred, if it is a read.
+func (s *kinds) uncheckedOp(b *event.Batch, n, k uint32, o *event.Op) {
+	_, prev := causes.VersionOf(b, o)
+	switch {
+	case o.Kind == event.Read && o.Nothing() && s.Txns[n].Flags&ledger.Unknown != 0: // what it saw is not known
+	case o.Kind == event.Read || o.Kind == event.CAS || len(prev) > 0 && s.Keys[k].Flags&ledger.Versioned != 0:
+		s.ReadUnchecked(n, k)
+	}
 }
