@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -14,7 +13,7 @@ import (
 func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.Out.Nodes = append(s.Out.Nodes, n)
 	if s.Opt.TrustCommitTS {
-		s.commitTS = s.CommitNumber(t)
+		s.CommitTS = s.CommitNumber(t)
 	}
 	s.BeginTouching()
 	s.Own = s.Own[:0]
@@ -77,100 +76,18 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	for i := range s.Touches {
 		if c := &s.Touches[i]; c.Flags == causes.HasRead|causes.Plain {
 			s.SawVersion(c.ReadVer, n, c.ReadOp, false)
+		} else if s.Keys[c.Key].Kind == event.List {
+			s.InstallList(c, n)
 		} else {
-			s.install(c, n)
+			s.Install(c, n)
 		}
 	}
-	if len(s.Counted) > 0 {
-		s.SumUp()
-	}
+	s.SumUp()
 	if s.Opt.Linear {
 		s.LineUp(n)
 	}
 	s.LinkSession(n)
 	if s.Opt.Ordered && s.Opt.Partly() {
 		s.VisitKeys(n)
-	}
-}
-
-// install ends the work on one key: the edges of the first external read and
-// of the last write.
-func (s *kinds) install(c *causes.Touch, n uint32) {
-	k := &s.Keys[c.Key]
-	if k.Flags&ledger.Repeats != 0 {
-		return
-	}
-	if k.Kind == event.List {
-		s.InstallList(c, n)
-		return
-	}
-	if c.Flags&causes.Wrote == 0 {
-		if c.ReadVer != 0 {
-			s.SawVersion(c.ReadVer, n, c.ReadOp, false)
-		}
-		return
-	}
-	if c.ReadVer != 0 && s.WroteIn(c, c.ReadVer) {
-		// Its read and its write are two versions of one value, or it read the future.
-		s.MakeAmbiguous(c.ReadVer)
-		if !s.Values.Has(s.KeyOfValue(c.ReadVer)) { // else a transaction that has left memory may have written it
-			s.SuspectFuture(c.ReadVer, n, c.ReadOp)
-		}
-	}
-	if c.Flags&(causes.Wrote|causes.Misread) == causes.Wrote|causes.Misread {
-		s.SawOwnFuture(c, n)
-	}
-	if c.ReadVer != 0 {
-		s.SawVersion(c.ReadVer, n, c.ReadOp, k.Flags&ledger.Versioned == 0 || c.ReadLen == 0)
-	}
-	pred := c.ReadVer
-	if k.Flags&ledger.Versioned != 0 && c.ReadLen != 0 { // the write names the version that it replaced, and the transaction had read another one
-		pred = c.ReadLen
-		if s.WroteIn(c, pred) { // it names a version that it wrote itself
-			s.MakeAmbiguous(pred)
-		}
-		s.SawVersion(pred, n, c.ReadOp, true)
-	}
-	if pred != 0 && s.Versions[pred].Flags&ledger.InitialVersion == 0 && s.Opt.Observed {
-		s.GoneBefore(pred, n)
-		if s.Versions[pred].Names() {
-			if s.ReplacedBefore(pred, n) {
-				s.MakeAmbiguous(pred)
-			}
-		} else {
-			s.ReplacedTwice(pred, n)
-		}
-	}
-	rmw := pred != 0 && s.Versions[pred].Names()
-	if k.Flags&ledger.Element != 0 && c.ReadVer == k.Initial {
-		rmw = false // to add an element that is there already changes nothing
-	}
-	for i := c.FirstOwn; i != 0; i = s.Own[i-1].Next {
-		id := s.Own[i-1].Write
-		v := s.Writes[id].Version
-		s.PossibleWriter(v, n)
-		s.Recorded(v, n)
-		if s.Versions[v].Flags&ledger.Ambiguous == 0 {
-			if s.Opt.TrustCommitTS && s.commitTS != math.MinInt64 && s.Versions[v].Possible == 1 && !s.Numeric(c.Key) {
-				s.Number(c.Key, v, n, s.commitTS)
-			}
-			s.SettleRegister(v, n)
-		} else {
-			s.WrittenLate(v, n)
-		}
-	}
-	if w := s.Writes[c.LastWrite].Version; s.Versions[w].Flags&ledger.Tombstone != 0 {
-		s.DeletedRow(c.Key, w)
-	}
-	if s.Opt.Ordered && rmw {
-		s.CheckStep(n, pred, s.Writes[c.LastWrite].Version)
-	}
-	if rmw {
-		s.Overwrite(c.LastWrite, pred, false)
-	} else {
-		s.Overwrite(c.LastWrite, k.Initial, true)
-	}
-	if s.Opt.Ordered && s.Opt.Partly() {
-		s.VersionCycleBy(c.LastWrite)
 	}
 }

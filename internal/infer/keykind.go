@@ -60,7 +60,7 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 			s.Counters.Countable++
 		}
 		x.Kind = kind
-		if kind == event.Register && !readBefore && len(s.Ordered) > 0 {
+		if kind == event.Register && !readBefore && s.HasRanges() {
 			s.Enroll(k)
 		}
 	case x.Flags&ledger.Sums != 0 && kind == event.Counter:

@@ -18,7 +18,6 @@ type kinds struct {
 	sets.Sets
 	counters.Totals
 	linear.Linear
-	commitTS int64 // of the transaction in work, where trusted; see CommitNumber
 }
 
 // memory lets go of what is settled, writes it to disk, and takes it in again.

@@ -100,7 +100,7 @@ func contains(ks []uint32, k uint32) bool {
 // cold says whether k may go out; its versions are then in s.spill.versions.
 func (s *memory) cold(k uint32) bool {
 	x := &s.Keys[k]
-	if x.Count > maxSpilledVersions || x.Kind > event.List || x.Flags&ledger.Element != 0 || len(s.Ordered) > 0 {
+	if x.Count > maxSpilledVersions || x.Kind > event.List || x.Flags&ledger.Element != 0 || s.HasRanges() {
 		return false // scans look for these
 	}
 	vs := append(s.Spill.Versions[:0], x.Initial)

@@ -24,7 +24,7 @@ import (
 //     clock drift, and read and replaced the value too. If it only read it, only that version
 //     is ambiguous: one stale read must not silence a pattern.
 //
-// A record's signs are looked at before any conclusion from it leaves ([State.SettleSigns], at
+// A record's signs are looked at before any conclusion from it leaves (SettleSigns in package registers, at
 // the end of Add). From then on no plain value of the pattern names a version. On its keys,
 // only the acts of one transaction by itself are looked at: see ReadDuplicate.
 //

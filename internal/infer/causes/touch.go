@@ -13,9 +13,9 @@ type Touch struct {
 	ReadLen   uint32     // lists: elements of it
 	ReadOp    uint32
 	LastWrite uint32     // write record of the latest write
-	Count     uint32     // counters: place in State.counted, from 1
+	Count     uint32     // counters: place among those that the transaction in work used, from 1
 	Current   event.Hash // registers: value of the latest own write
-	FirstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
+	FirstOwn  uint32     // own writes, linked in Registers.own, from 1; 0 is none
 	LastOwn   uint32
 	Flags     touchFlags
 	ShownBy   uint32 // from 1: the operation that showed this key among others, see scan.go
@@ -62,7 +62,7 @@ func (s *Absences) ReadOwn(c *Touch, n, op uint32, h event.Hash, nothing bool) {
 }
 
 // Misreads reports a read that contradicts the transaction's own operations. See
-// [State.enclosing] about the other transaction.
+// enclosing in package lists about the other transaction.
 func (s *Absences) Misreads(kind ledger.AnomalyKind, c *Touch, n, op, other uint32) {
 	c.Flags |= Misread
 	if kind == ledger.Internal {

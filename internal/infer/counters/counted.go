@@ -42,10 +42,10 @@ type ownCount struct {
 func (s *Totals) countOf(k uint32) (c *causes.Touch, own *ownCount) {
 	c = s.TouchOf(k)
 	if c.Count == 0 {
-		s.Counted = append(s.Counted, ownCount{touch: s.Keys[k].Touch})
-		c.Count = uint32(len(s.Counted))
+		s.counted = append(s.counted, ownCount{touch: s.Keys[k].Touch})
+		c.Count = uint32(len(s.counted))
 	}
-	return c, &s.Counted[c.Count-1]
+	return c, &s.counted[c.Count-1]
 }
 
 // TellCounter notes that an operation of the counter k told its version: from now on its
@@ -162,8 +162,14 @@ func (s *Totals) readCount(b *event.Batch, c *causes.Touch, n, i uint32, o *even
 
 // SumUp says what the versions hold that the transaction in work left of counters.
 func (s *Totals) SumUp() {
-	for i := range s.Counted {
-		own := &s.Counted[i]
+	if len(s.counted) > 0 {
+		s.sumUp()
+	}
+}
+
+func (s *Totals) sumUp() {
+	for i := range s.counted {
+		own := &s.counted[i]
 		c := &s.Touches[own.touch]
 		if s.Keys[c.Key].Flags&(ledger.Sums|ledger.Unsupported) != ledger.Sums || c.Flags&(causes.Wrote|causes.Nameless) != causes.Wrote {
 			continue
@@ -176,7 +182,7 @@ func (s *Totals) SumUp() {
 		}
 		s.follow(w.Version)
 	}
-	s.Counted = s.Counted[:0]
+	s.counted = s.counted[:0]
 }
 
 // holds says that the value at v is sum.

@@ -16,14 +16,14 @@ type Totals struct {
 	*registers.Registers
 	holdings []holding // by version: see counted.go
 	// Scratch.
-	Counted   []ownCount // counters that the transaction in work used
+	counted   []ownCount // counters that the transaction in work used
 	following []uint32
 }
 
 // A counter's reads show a sum, and it is not known which increments are in it. So no edge follows from
 // one read alone (Elle, 3: counters are not recoverable), unless operations tell versions: see
 // counted.go. Without versions, the reads of a counter are only compared within each transaction. All
-// increments and reads of a whole history are looked at together in its end, with [State.CounterTxns].
+// increments and reads of a whole history are looked at together in its end, with [Totals.CounterTxns].
 
 // Amount is the integer that o adds or read; nothing is 0.
 func Amount(b *event.Batch, o *event.Op) (int64, bool) {

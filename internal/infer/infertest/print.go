@@ -466,8 +466,8 @@ func (r *room) printList(k uint32) {
 // printLines prints the ways from the initial version of k to the others.
 func (r *room) printLines(k uint32) {
 	var lines []string
-	for v := range r.s.Lines {
-		if r.s.Versions[v].Key == k {
+	for v := range r.s.Versions {
+		if r.opt.Linear && r.s.Versions[v].Key == k {
 			if line := r.s.Line(nil, r.s.Keys[k].Initial, uint32(v)); len(line) > 0 {
 				text := "line"
 				for _, u := range line {

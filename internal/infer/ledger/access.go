@@ -247,10 +247,10 @@ func (s *Ledger) RestsOnVersions(e Edge) (all []uint32) {
 	return all
 }
 
-// Keep holds on to the record and the number of n until [State.LetGo].
+// Keep holds on to the record and the number of n until [Ledger.LetGo].
 func (s *Ledger) Keep(n uint32) { s.Pin(n) }
 
-// LetGo undoes one [State.Keep].
+// LetGo undoes one [Ledger.Keep].
 func (s *Ledger) LetGo(n uint32) { s.Unpin(n) }
 
 // CheckRows audits the lists of the rows and their back links. It names the first that is broken.

@@ -13,7 +13,7 @@ const (
 
 // Arena keeps the compact records of transactions and the names of keys in chunks without pointers in
 // them. A chunk is reused when all of it is free. The rest of a chunk that is mostly free can be moved,
-// see [State.Compact].
+// see Compact of package infer.
 type Arena struct {
 	chunks [][]byte
 	live   []int32 // records in the chunk

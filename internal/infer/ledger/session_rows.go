@@ -36,7 +36,7 @@ func (r memberRows) any() uint32 {
 	return r[0][0].n
 }
 
-// memberFollows is [ledger.follows] for members of one order.
+// memberFollows is [Ledger.ComesAfter] for members of one order.
 func (s *Ledger) memberFollows(a, b rowMember) bool {
 	return a.at > b.at || a.at == b.at && s.ComesAfter(a.n, b.n)
 }

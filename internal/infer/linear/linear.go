@@ -14,7 +14,7 @@ import (
 // Linear has the bounds that real time puts on a key.
 type Linear struct {
 	*registers.Registers
-	Lines []line // by version: see linear.go
+	lines []line // by version: see linear.go
 	// Scratch.
 	below   []uint32
 	placing uint32 // the transaction whose keys get their positions now
@@ -57,10 +57,10 @@ const never, always = math.MaxInt64, math.MinInt64
 
 // lineOf is the position of v.
 func (s *Linear) lineOf(v uint32) *line {
-	for int(v) >= len(s.Lines) {
-		s.Lines = append(s.Lines, line{})
+	for int(v) >= len(s.lines) {
+		s.lines = append(s.lines, line{})
 	}
-	l := &s.Lines[v]
+	l := &s.lines[v]
 	if of := s.KeyOfValue(v); l.of != of {
 		none, end := moment{at: always}, moment{at: never}
 		*l = line{of: of, begun: none, ended: end, readBegun: none, readEnded: end, later: end}
@@ -413,18 +413,18 @@ func (s *Linear) Line(dst []uint32, from, to uint32) []uint32 {
 }
 
 // ForgetAll lets go of all positions: linearizability is not asked for any more.
-func (s *Linear) ForgetAll() { s.Lines = nil }
+func (s *Linear) ForgetAll() { s.lines = nil }
 
 // AppendState writes the positions.
 func (s *Linear) AppendState(dst *flat.Writer) *flat.Writer {
-	return flat.Append(dst, "lines", s.Lines)
+	return flat.Append(dst, "lines", s.lines)
 }
 
 // ReadState reads what AppendState wrote.
-func (s *Linear) ReadState(r *flat.Reader) { flat.Read(r, "lines", &s.Lines) }
+func (s *Linear) ReadState(r *flat.Reader) { flat.Read(r, "lines", &s.lines) }
 
 // Memory is the size of the positions, bytes: all of them are in use.
-func (s *Linear) Memory() (used, taken int64) { return flat.Size(s.Lines), flat.Size(s.Lines) }
+func (s *Linear) Memory() (used, taken int64) { return flat.Size(s.lines), flat.Size(s.lines) }
 
 // Allocated is memory with the room to grow.
-func (s *Linear) Allocated() int64 { return int64(cap(s.Lines)) * int64(unsafe.Sizeof(line{})) }
+func (s *Linear) Allocated() int64 { return int64(cap(s.lines)) * int64(unsafe.Sizeof(line{})) }

@@ -328,6 +328,9 @@ func (s *Lists) MisorderedList(v uint32) bool {
 // InstallList ends the work on a list key: the edges of the external read, then the edges of
 // the appends.
 func (s *Lists) InstallList(c *causes.Touch, n uint32) {
+	if s.Keys[c.Key].Flags&ledger.Repeats != 0 {
+		return
+	}
 	if f := s.Keys[c.Key].Flags; f&ledger.Unsupported != 0 && f&ledger.Deleted != 0 {
 		for i := c.FirstOwn; i != 0; i = s.Own[i-1].Next {
 			s.PossibleWriter(s.Writes[s.Own[i-1].Write].Version, n)

@@ -9,9 +9,11 @@ import (
 // part.
 type Orders struct {
 	causes.Causes
-	Partial partial
+	Partial  partial
+	CommitTS int64 // of the transaction in work, where trusted; see CommitNumber
 }
 
+// Uncheckable counts k as a key whose order cannot be known.
 func (s *Orders) Uncheckable(k uint32) {
 	if s.Keys[k].Flags&ledger.Uncheckable == 0 {
 		s.Keys[k].Flags |= ledger.Uncheckable

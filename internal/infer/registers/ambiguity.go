@@ -177,7 +177,7 @@ func (s *Registers) Disambiguate(v uint32) {
 				return
 			}
 			s.replaceAgain(v, n)
-			s.SettleRegister(v, n)
+			s.settleRegister(v, n)
 			return
 		}
 	}
@@ -229,7 +229,7 @@ func (s *Registers) uproot(v uint32) {
 	}
 	for id := s.Versions[v].Over; id != 0; id = s.Versions[v].Over {
 		s.WithdrawOverwrite(id)
-		s.Overwrite(id, initial, true)
+		s.overwrite(id, initial, true)
 		if s.Txns[s.Writes[id].Txn].Flags&ledger.Retired != 0 && s.Keys[s.Versions[v].Key].Flags&ledger.Emptied == 0 {
 			s.RetireWrite(id)
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-// SettleRegister gives v its one writer n. Each reader of v has read from n.
-func (s *Registers) SettleRegister(v, n uint32) {
+// settleRegister gives v its one writer n. Each reader of v has read from n.
+func (s *Registers) settleRegister(v, n uint32) {
 	x := &s.Versions[v]
 	x.Writer = n
 	if s.ReadBeforeAll(v, n) {
@@ -56,10 +56,10 @@ func (s *Registers) overwrote(t, v uint32) bool {
 	return false
 }
 
-// Overwrite installs the write record id over the version pred. The readers of pred come
+// overwrite installs the write record id over the version pred. The readers of pred come
 // before. Two transactions that overwrote the version that they had read diverge, whether or
 // not their values differ.
-func (s *Registers) Overwrite(id, pred uint32, blind bool) {
+func (s *Registers) overwrite(id, pred uint32, blind bool) {
 	w := &s.Writes[id]
 	n := w.Txn
 	w.Pred, w.Blind = pred, blind
@@ -118,7 +118,7 @@ func (s *Registers) overwriteAfter(v, t uint32) {
 		w := &s.Writes[id]
 		if w.Blind && w.Pred == s.Keys[k].Initial && s.Keys[k].Flags&ledger.Element == 0 {
 			s.WithdrawOverwrite(id)
-			s.Overwrite(id, v, false)
+			s.overwrite(id, v, false)
 			if s.Opt.Ordered && s.Opt.Partly() {
 				s.VersionCycleBy(id)
 			}

@@ -1,6 +1,8 @@
 package registers
 
 import (
+	"math"
+
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/infer/causes"
 	"github.com/isowatch/isowatch/internal/infer/ledger"
@@ -110,8 +112,8 @@ func (s *Registers) WroteNow(n, v uint32) uint32 {
 	return 0
 }
 
-// WroteIn says whether v is among the versions that the transaction in work wrote.
-func (s *Registers) WroteIn(c *causes.Touch, v uint32) bool {
+// wroteIn says whether v is among the versions that the transaction in work wrote.
+func (s *Registers) wroteIn(c *causes.Touch, v uint32) bool {
 	for i := c.FirstOwn; i != 0; i = s.Own[i-1].Next {
 		if s.Writes[s.Own[i-1].Write].Version == v {
 			return true
@@ -214,6 +216,84 @@ func (s *Registers) FoundNothing(k uint32) {
 	x.Flags |= ledger.FoundNothing
 }
 
+// Install ends the work on one key, which is not a list: the edges of the first external read and
+// of the last write.
+func (s *Registers) Install(c *causes.Touch, n uint32) {
+	k := &s.Keys[c.Key]
+	if k.Flags&ledger.Repeats != 0 {
+		return
+	}
+	if c.Flags&causes.Wrote == 0 {
+		if c.ReadVer != 0 {
+			s.SawVersion(c.ReadVer, n, c.ReadOp, false)
+		}
+		return
+	}
+	if c.ReadVer != 0 && s.wroteIn(c, c.ReadVer) {
+		// Its read and its write are two versions of one value, or it read the future.
+		s.MakeAmbiguous(c.ReadVer)
+		if !s.Values.Has(s.KeyOfValue(c.ReadVer)) { // else a transaction that has left memory may have written it
+			s.SuspectFuture(c.ReadVer, n, c.ReadOp)
+		}
+	}
+	if c.Flags&(causes.Wrote|causes.Misread) == causes.Wrote|causes.Misread {
+		s.sawOwnFuture(c, n)
+	}
+	if c.ReadVer != 0 {
+		s.SawVersion(c.ReadVer, n, c.ReadOp, k.Flags&ledger.Versioned == 0 || c.ReadLen == 0)
+	}
+	pred := c.ReadVer
+	if k.Flags&ledger.Versioned != 0 && c.ReadLen != 0 { // the write names the version that it replaced, and the transaction had read another one
+		pred = c.ReadLen
+		if s.wroteIn(c, pred) { // it names a version that it wrote itself
+			s.MakeAmbiguous(pred)
+		}
+		s.SawVersion(pred, n, c.ReadOp, true)
+	}
+	if pred != 0 && s.Versions[pred].Flags&ledger.InitialVersion == 0 && s.Opt.Observed {
+		s.GoneBefore(pred, n)
+		if s.Versions[pred].Names() {
+			if s.ReplacedBefore(pred, n) {
+				s.MakeAmbiguous(pred)
+			}
+		} else {
+			s.ReplacedTwice(pred, n)
+		}
+	}
+	rmw := pred != 0 && s.Versions[pred].Names()
+	if k.Flags&ledger.Element != 0 && c.ReadVer == k.Initial {
+		rmw = false // to add an element that is there already changes nothing
+	}
+	for i := c.FirstOwn; i != 0; i = s.Own[i-1].Next {
+		id := s.Own[i-1].Write
+		v := s.Writes[id].Version
+		s.PossibleWriter(v, n)
+		s.recorded(v, n)
+		if s.Versions[v].Flags&ledger.Ambiguous == 0 {
+			if s.Opt.TrustCommitTS && s.CommitTS != math.MinInt64 && s.Versions[v].Possible == 1 && !s.Numeric(c.Key) {
+				s.Number(c.Key, v, n, s.CommitTS)
+			}
+			s.settleRegister(v, n)
+		} else {
+			s.WrittenLate(v, n)
+		}
+	}
+	if w := s.Writes[c.LastWrite].Version; s.Versions[w].Flags&ledger.Tombstone != 0 {
+		s.DeletedRow(c.Key, w)
+	}
+	if s.Opt.Ordered && rmw {
+		s.CheckStep(n, pred, s.Writes[c.LastWrite].Version)
+	}
+	if rmw {
+		s.overwrite(c.LastWrite, pred, false)
+	} else {
+		s.overwrite(c.LastWrite, k.Initial, true)
+	}
+	if s.Opt.Ordered && s.Opt.Partly() {
+		s.VersionCycleBy(c.LastWrite)
+	}
+}
+
 // SawVersion gives the edges of n's read of v: from the writer of v, and to the transactions that overwrote v.
 func (s *Registers) SawVersion(v, n, op uint32, rmw bool) {
 	x := &s.Versions[v]
@@ -308,7 +388,7 @@ func (s *Registers) stoodBefore(v, w, n uint32) bool {
 	return s.Keys[s.Versions[v].Key].Flags&ledger.Element != 0 && s.Signs.Stood.Before(&s.Causes, v, w, n, false)
 }
 
-// EachIntermediateRead calls fn with what [State] reports of reads of v, a register's
+// EachIntermediateRead calls fn with what inference reports of reads of v, a register's
 // version that its one writer overwrote itself.
 func (s *Registers) EachIntermediateRead(v uint32, fn func(a ledger.Anomaly)) {
 	x := &s.Versions[v]

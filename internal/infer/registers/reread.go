@@ -6,9 +6,9 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-// SawOwnFuture is about what n read once more of a key before it wrote that value
+// sawOwnFuture is about what n read once more of a key before it wrote that value
 // itself.
-func (s *Registers) SawOwnFuture(c *causes.Touch, n uint32) {
+func (s *Registers) sawOwnFuture(c *causes.Touch, n uint32) {
 	for id := s.Txns[n].Reads; id != 0; id = s.Readers[id].NextOfTxn {
 		if v := s.Readers[id].Version; v != c.ReadVer && s.Versions[v].Key == c.Key && s.WroteNow(n, v) != 0 {
 			s.MakeAmbiguous(v)

@@ -39,9 +39,9 @@ func Tells(b *event.Batch, o *event.Op) bool {
 	return len(version)+len(prev) > 0
 }
 
-// Recorded takes in that n wrote v. No other writer of v is known. Reads and replacements from before
+// recorded takes in that n wrote v. No other writer of v is known. Reads and replacements from before
 // are concluded now.
-func (s *Registers) Recorded(v, n uint32) {
+func (s *Registers) recorded(v, n uint32) {
 	x := &s.Versions[v]
 	if x.Flags&ledger.Unrecorded == 0 {
 		return

@@ -19,7 +19,7 @@ type Sets struct {
 	scans     []scan
 	freeScans flat.Slots
 	bounds    ledger.Arena // the first and the last key of each scan
-	Ordered   []ranges     // no state: made from keys and names
+	ordered   []ranges     // no state: made from keys and names
 	newScans  []uint32     // scratch: the scans of the transaction in work
 	name      []byte       // scratch
 }
@@ -34,7 +34,7 @@ type Sets struct {
 
 // scan is 40 bytes.
 type scan struct {
-	from, to   ledger.Place // of a range, in State.bounds; 0 is open
+	from, to   ledger.Place // of a range, in Sets.bounds; 0 is open
 	txn, op    uint32       // the reader, and its operation
 	domain     uint32       // the set, or the key that stands for all keys of an epoch
 	prev, next uint32       // in the domain's list
@@ -50,7 +50,10 @@ type ranges struct {
 
 const maxBlock = 256
 
-// scans is the head of the domain's list; elements of a set begin at key.base.
+// HasRanges says whether some transaction read a range.
+func (s *Sets) HasRanges() bool { return len(s.ordered) > 0 }
+
+// scansOf is the head of the domain's list; elements of a set begin at key.base.
 func (s *Sets) scansOf(domain uint32) *uint64 { return &s.Keys[domain].BasePrefix }
 
 // ElementKey interns the key of an element of the set k.
@@ -221,7 +224,7 @@ func (s *Sets) ReadRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 	}
 	from, to := causes.Covered(b, x, rows)
 	s.addScan(n, i, k, from, to)
-	s.Ordered[at].each(s, from, to, func(key uint32) {
+	s.ordered[at].each(s, from, to, func(key uint32) {
 		if s.asRegister(key) {
 			s.readMissing(key, n, i)
 		} else {
@@ -262,7 +265,7 @@ func (s *Sets) asRegister(k uint32) bool {
 func (s *Sets) ReadPlainly(k uint32) {
 	if x := &s.Keys[k]; x.Length == 0 {
 		x.Length = 1
-		if len(s.Ordered) > 0 {
+		if len(s.ordered) > 0 {
 			s.Enroll(k)
 		}
 	}
@@ -271,8 +274,8 @@ func (s *Sets) ReadPlainly(k uint32) {
 // RangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when k's first range
 // comes. whole is false if keys were out of memory then: they are not known to be there.
 func (s *Sets) RangesOf(k uint32) (at int, whole bool) {
-	for i := range s.Ordered {
-		if s.Ordered[i].domain == k {
+	for i := range s.ordered {
+		if s.ordered[i].domain == k {
 			return i, true
 		}
 	}
@@ -280,8 +283,8 @@ func (s *Sets) RangesOf(k uint32) (at int, whole bool) {
 	if !whole {
 		s.Counters.Ignored++
 	}
-	s.Ordered = append(s.Ordered, s.sorted(k))
-	return len(s.Ordered) - 1, whole
+	s.ordered = append(s.ordered, s.sorted(k))
+	return len(s.ordered) - 1, whole
 }
 
 func (s *Sets) sorted(domain uint32) ranges {
@@ -314,8 +317,8 @@ func (s *Sets) within(k, domain uint32) bool {
 // Enroll puts k, which from now on is a register, or was read as one, among the ordered keys.
 // The scans that cover k become its readers.
 func (s *Sets) Enroll(k uint32) {
-	for i := range s.Ordered {
-		r := &s.Ordered[i]
+	for i := range s.ordered {
+		r := &s.ordered[i]
 		if !s.within(k, r.domain) {
 			continue
 		}
@@ -342,8 +345,8 @@ func (s *Sets) covers(x *scan, name []byte) bool {
 // EnrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack the key are
 // not compared with it. If the source's first range lacked it, that was counted as not checked.
 func (s *Sets) EnrollAgain(k uint32) {
-	for i := range s.Ordered {
-		if r := &s.Ordered[i]; s.within(k, r.domain) {
+	for i := range s.ordered {
+		if r := &s.ordered[i]; s.within(k, r.domain) {
 			r.insert(s, k)
 		}
 	}
@@ -403,8 +406,8 @@ func (s *Sets) AppendScans(dst *flat.Writer) *flat.Writer {
 	dst = s.freeScans.AppendState(dst, "freeScans")
 	dst = s.bounds.AppendState(dst)
 	var domains []uint32
-	for i := range s.Ordered {
-		domains = append(domains, s.Ordered[i].domain)
+	for i := range s.ordered {
+		domains = append(domains, s.ordered[i].domain)
 	}
 	return flat.Append(dst, "domains", domains)
 }
@@ -416,10 +419,10 @@ func (s *Sets) ReadScans(r *flat.Reader) {
 	s.bounds.ReadState(r)
 	var domains []uint32
 	flat.Read(r, "domains", &domains)
-	s.Ordered = nil
+	s.ordered = nil
 	for _, d := range domains {
 		if int(d) < len(s.Keys) && r.Err == nil {
-			s.Ordered = append(s.Ordered, s.sorted(d))
+			s.ordered = append(s.ordered, s.sorted(d))
 		}
 	}
 }
