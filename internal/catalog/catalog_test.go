@@ -179,7 +179,7 @@ func (m *model) group(q Query, by string) (g Groups) {
 				reached++
 			}
 		}
-		if g.Before = len(matching) - reached; 10*reached >= 9*len(matching) {
+		if g.Before = len(matching) - reached; 4*reached >= 3*len(matching) {
 			break
 		}
 	}

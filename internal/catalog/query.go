@@ -246,7 +246,7 @@ const (
 
 // Groups are the groups of the findings that match, and the width of a bar, ns. The last bar ends
 // behind the query's instant, or with its stretch of time. All bars together are that stretch. Where it has no begin, they hold
-// nine of ten findings at least: an old one does not make all of them wide.
+// three of four findings at least: old ones do not make all of them wide.
 type Groups struct {
 	Rows     []Row // at most so many as were asked for, behind those that were left out
 	Total    int   // groups
@@ -407,7 +407,7 @@ func (s *spread) bars() (wide, end int64) {
 	reached := 0
 	for i, w := range widths {
 		wide = w * 1e9
-		if reached += s.counts[i]; reached*10 >= s.all*9 {
+		if reached += s.counts[i]; 4*reached >= 3*s.all {
 			break
 		}
 	}

@@ -140,12 +140,12 @@ func TestGroupsPage(t *testing.T) {
 func TestGroupsSince(t *testing.T) {
 	handler, _, _ := groupsSite(conflict("1a", 1, "checkout", "refund"), conflict("2b", 5, "refund")) // they ended at 18:59:59
 	for query, want := range map[string]string{
-		"since=2h":                        "A bar of a trend is 5 min. It counts the findings whose transactions ended then. They span 2026-11-20 18:00 to 2026-11-20 20:00 UTC.",
+		"since=2h":                        "Trends span 2026-11-20 18:00 to 2026-11-20 20:00 UTC: 5 min a bar, by when the last transaction of a finding ended.",
 		"since=2026-11-20T18:59:59Z":      "2 groups of 2 findings",
 		"since=2026-11-20+19:00":          "No finding matches",
 		"until=2026-11-20T18:59:59Z":      "No finding matches",
-		"since=1h&until=2026-11-20T19:30": "A bar of a trend is 2 min 30 s.",
-		"since=1h":                        "They span 2026-11-20 17:59 to 2026-11-20 18:59 UTC.", // all are older: it ends with the latest
+		"since=1h&until=2026-11-20T19:30": ": 2 min 30 s a bar",
+		"since=1h":                        "Trends span 2026-11-20 17:59 to 2026-11-20 18:59 UTC", // all are older: it ends with the latest
 		"since=7d&q=refund&sort=count":    `<a href="/findings?q=refund&amp;since=24h&amp;sort=count">24h</a> · <b aria-current="true">7d</b> · <a href="/findings?q=refund&amp;sort=count">all</a>`,
 		"since=90m":                       `name="since" value="1h30m0s"`,
 		"":                                `<b aria-current="true">all</b>`,
