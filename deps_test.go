@@ -41,7 +41,16 @@ examples/shop/before  :
 finding               : event
 incremental           : internal/flat
 history               : event
-internal/infer        : event finding internal/flat internal/invariants internal/pattern
+internal/infer        : event internal/flat internal/infer/causes internal/infer/counters internal/infer/ledger internal/infer/linear internal/infer/lists internal/infer/registers internal/infer/sets
+internal/infer/causes : event internal/flat internal/infer/ledger internal/pattern
+internal/infer/counters : event internal/flat internal/infer/causes internal/infer/ledger internal/infer/registers
+internal/infer/infertest : *
+internal/infer/ledger : event finding internal/flat internal/invariants internal/pattern
+internal/infer/linear : event internal/flat internal/infer/causes internal/infer/ledger internal/infer/registers
+internal/infer/lists  : event internal/infer/causes internal/infer/ledger internal/infer/registers
+internal/infer/orders : event internal/flat internal/infer/causes internal/infer/ledger
+internal/infer/registers : event internal/flat internal/infer/causes internal/infer/ledger internal/infer/orders internal/pattern
+internal/infer/sets   : event internal/flat internal/infer/causes internal/infer/ledger internal/infer/registers
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
 ingest/nats           : ingest internal/broker/nats
@@ -114,12 +123,12 @@ window                : docs event finding incremental internal/infer internal/f
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/adya", "internal/bench", "internal/group/storetest", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
+	"internal/adya", "internal/bench", "internal/group/storetest", "internal/guides", "internal/infer/infertest", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "internal/infer", "internal/catalog", "internal/external", "internal/flat", "internal/group", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "internal/isolation", "internal/linear", "internal/registers", "internal/saturation", "internal/solve", "internal/trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "internal/infer", "internal/infer/causes", "internal/infer/counters", "internal/infer/ledger", "internal/infer/linear", "internal/infer/lists", "internal/infer/orders", "internal/infer/registers", "internal/infer/sets", "internal/catalog", "internal/external", "internal/flat", "internal/group", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "internal/isolation", "internal/linear", "internal/registers", "internal/saturation", "internal/solve", "internal/trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -142,7 +151,7 @@ github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : internal/config
 golang.org/x/sync                      : internal/app
-github.com/zeebo/xxh3                  : event internal/infer ingest/kafka ingest/tail internal/isolation store window
+github.com/zeebo/xxh3                  : event internal/infer internal/infer/causes internal/infer/infertest internal/infer/ledger internal/infer/registers internal/infer/sets ingest/kafka ingest/tail internal/isolation store window
 modernc.org/sqlite                     : probe/sqlite
 `
 

@@ -39,6 +39,101 @@ func TestStateHasOneOwner(t *testing.T) {
 	}
 }
 
+// asking are the packages outside of inference that ask its state something.
+var asking = []string{"window", "internal/engine"}
+
+// TestQuestions: the packages of inference share rows, and so export them. Who uses inference sees the
+// rows through [infer.State], and must not. It calls the methods that testdata/questions lists, reads the
+// counters, and has values of the types that package infer names.
+func TestQuestions(t *testing.T) {
+	text, err := os.ReadFile("testdata/questions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, asked := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			listed[line] = true
+		}
+	}
+	for _, dir := range asking {
+		for place, name := range asksState(t, dir, asked) {
+			t.Errorf("%s: %s is for the packages of inference: give infer.State a method", place, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if !listed[name] {
+			t.Errorf("infer.State.%s is called, and is not in testdata/questions", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if !asked[name] {
+			t.Errorf("testdata/questions has %s, which nobody calls", name)
+		}
+	}
+}
+
+// asksState notes the methods of infer.State that the package in dir calls. It lists, by their places, what else
+// of inference it selects, except its counters and the fields of types that package infer names.
+func asksState(t *testing.T, dir string, asked map[string]bool) map[string]string {
+	t.Helper()
+	const inference = module + "/internal/infer"
+	imports := exportsOf(t, dir)
+	named, err := imports.Import(inference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isNamed := map[types.Type]bool{}
+	for _, name := range named.Scope().Names() {
+		if tn, ok := named.Scope().Lookup(name).(*types.TypeName); ok {
+			isNamed[types.Unalias(tn.Type())] = true
+		}
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	err = eachFile(func(in, name string, _ int, _ *ast.File) {
+		if in != dir || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_other.go") { // of another system
+			files = append(files, f)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	if _, err := (&types.Config{Importer: imports}).Check(module+"/"+dir, fset, files, info); err != nil {
+		t.Fatal(err)
+	}
+	state := named.Scope().Lookup("State").Type()
+	wrong := map[string]string{}
+	for at, s := range info.Selections {
+		of := s.Recv()
+		if pointer, ok := of.(*types.Pointer); ok {
+			of = pointer.Elem()
+		}
+		of = types.Unalias(of)
+		owner, ok := of.(*types.Named)
+		if !ok || owner.Obj().Pkg() == nil || !strings.HasPrefix(owner.Obj().Pkg().Path(), inference) {
+			continue
+		}
+		_, isMethod := s.Obj().(*types.Func)
+		switch {
+		case of == state && isMethod:
+			asked[s.Obj().Name()] = true
+		case of == state && s.Obj().Name() == "Counters":
+		case of == state || !isNamed[of]:
+			wrong[fset.Position(at.Pos()).String()] = owner.Obj().Name() + "." + s.Obj().Name()
+		}
+	}
+	return wrong
+}
+
 // TestFieldWrites: the rule sees each way to write a field, and lets reading be.
 func TestFieldWrites(t *testing.T) {
 	const text = `package window

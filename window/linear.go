@@ -19,7 +19,7 @@ import (
 // for.
 //
 // Where writers say what they replaced, a contradiction is found when the records come
-// (internal/infer/linear.go; MTC, algorithm 2). At the end of a whole history every key is
+// (internal/infer/linear/linear.go; MTC, algorithm 2). At the end of a whole history every key is
 // decided, those with other operations by a search (package linear).
 
 var linearizable = isolation.Level{Special: isolation.Linearizable}

@@ -8,7 +8,7 @@ import (
 )
 
 // An edge may rest on the order in which transactions met a key (sequential-keys, linearizable-keys;
-// internal/infer/partial.go). Its evidence is two transactions that ran one after the other.
+// internal/infer/orders/partial.go). Its evidence is two transactions that ran one after the other.
 
 // shownByVisits adds to the edge who shows that the version of e comes after what
 // e.From left or read.

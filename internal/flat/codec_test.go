@@ -56,6 +56,15 @@ func TestFieldsAreTakenOverByName(t *testing.T) {
 	if got, err := readAs[outer, renamed](t, "o", outer{[2]inner{{1, 2}, {3, 4}}}); err != nil || got[0] != (renamed{[2]inner{{1, 2}, {3, 4}}}) {
 		t.Errorf("a field with another name: %v, %v", got, err)
 	}
+	type exported struct {
+		In [2]struct{ A, B uint8 }
+	}
+	if got, err := readAs[outer, exported](t, "o", outer{[2]inner{{1, 2}, {3, 4}}}); err != nil || got[0].In[1].B != 4 {
+		t.Errorf("fields that became exported: %v, %v", got, err)
+	}
+	if got, err := readAs[exported, renamed](t, "o", exported{}); err != nil || len(got) != 1 {
+		t.Errorf("fields that are exported no longer, and one with another name: %v, %v", got, err)
+	}
 	if got, err := readAs[uint16, uint64](t, "n", 7, 65535); err != nil || got[1] != 65535 {
 		t.Errorf("numbers: %v, %v", got, err)
 	}
@@ -77,9 +86,9 @@ func TestCodecRefuses(t *testing.T) {
 		what, want string
 		err        func() error
 	}{
-		{"a number without room", `field "X"`, func() error { _, err := readAs[point, shrunk](t, "p", point{X: 256}); return err }},
-		{"another kind", `field "X" was u4, and is i4`, func() error { _, err := readAs[point, signed](t, "p", point{}); return err }},
-		{"a field that is lost", `field "On" is not known`, func() error { _, err := readAs[point, lost](t, "p", point{}); return err }},
+		{"a number without room", `field "x"`, func() error { _, err := readAs[point, shrunk](t, "p", point{X: 256}); return err }},
+		{"another kind", `field "x" was u4, and is i4`, func() error { _, err := readAs[point, signed](t, "p", point{}); return err }},
+		{"a field that is lost", `field "on" is not known`, func() error { _, err := readAs[point, lost](t, "p", point{}); return err }},
 		{"another section", `"a" comes where "b" was expected`, func() error {
 			r := Reader{Bytes: Append(NewWriter(nil), "a", []uint32{1}).Bytes()}
 			var s []uint32

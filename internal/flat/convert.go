@@ -56,9 +56,9 @@ func goneFrom(t reflect.Type, name string) (gone []string) {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if left := f.Tag.Get("gone"); f.Name == "_" && left != "" {
-				gone = append(gone, under(name, left))
+				gone = append(gone, under(name, small(left)))
 			}
-			gone = append(gone, goneFrom(f.Type, under(name, f.Name))...)
+			gone = append(gone, goneFrom(f.Type, under(name, small(f.Name)))...)
 		}
 	}
 	return gone

@@ -28,6 +28,9 @@ type gap struct{ from, to int }
 // A field of an earlier layout that is no longer needed is named by the tag `gone:"name"` of a field
 // called _.
 //
+// Names are written with a small first letter, and read in either way. So a field keeps its name when it
+// becomes exported, or is no longer.
+//
 // It panics for a T with pointers, which a snapshot cannot hold. That is a fault of the
 // program, and any test that writes a T finds it.
 func fieldsOf[T any]() (text string, gaps []gap) {
@@ -85,12 +88,12 @@ func appendFields(dst []field, t reflect.Type, name string, offset int, was []st
 			}
 			var before []string
 			if old := f.Tag.Get("was"); old != "" {
-				before = append(before, under(name, old))
+				before = append(before, under(name, small(old)))
 			}
 			for _, old := range was {
-				before = append(before, under(old, f.Name))
+				before = append(before, under(old, small(f.Name)))
 			}
-			dst = appendFields(dst, f.Type, under(name, f.Name), offset+int(f.Offset), before)
+			dst = appendFields(dst, f.Type, under(name, small(f.Name)), offset+int(f.Offset), before)
 		}
 		return dst
 	case reflect.Array:
@@ -117,6 +120,17 @@ func under(outer, name string) string {
 	return outer + "." + name
 }
 
+// small is the name with a small first letter in each of its parts.
+func small(name string) string {
+	b := []byte(name)
+	for i := range b {
+		if (i == 0 || b[i-1] == '.') && 'A' <= b[i] && b[i] <= 'Z' {
+			b[i] += 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
 func numberKind(k reflect.Kind) byte {
 	switch k {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -140,7 +154,7 @@ func parseFields(text string) (size int, fields []field, err error) {
 	for _, part := range parts[1:] {
 		var f field
 		name, rest, ok := strings.Cut(part, " ")
-		f.name = name
+		f.name = small(name)
 		if !ok {
 			return 0, nil, fmt.Errorf("flat: %q is not a field", part)
 		}

@@ -4,44 +4,11 @@ import (
 	"bytes"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/causes"
+	"github.com/isowatch/isowatch/internal/infer/counters"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
+	"github.com/isowatch/isowatch/internal/infer/registers"
 	"github.com/zeebo/xxh3"
-)
-
-// touch is the work of the transaction in work on one key so far.
-type touch struct {
-	key       uint32
-	readVer   uint32     // version of the first external read
-	readHash  event.Hash // its value, or the hash of a list's elements
-	readLen   uint32     // lists: elements of it
-	readOp    uint32
-	lastWrite uint32     // write record of the latest write
-	count     uint32     // counters: place in State.counted, from 1
-	current   event.Hash // registers: value of the latest own write
-	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
-	lastOwn   uint32
-	flags     touchFlags
-	shownBy   uint32 // from 1: the operation that showed this key among others, see scan.go
-}
-
-// own is a write or append of the transaction in work.
-type own struct {
-	hash       event.Hash
-	write      uint32
-	prev, next uint32
-}
-
-type touchFlags uint16
-
-const (
-	hasRead touchFlags = 1 << iota
-	readNothing
-	wrote
-	misread
-	removed   // the latest own write is a tombstone
-	plain     // read by firstRead
-	nameless  // the latest own write named no version, though versions of the key have names
-	ownMissed // a misread of an own write was reported already
-	untold    // its first read named no version, though versions of the key have names
 )
 
 // Add takes one finished transaction and appends what follows from it to out.
@@ -49,103 +16,106 @@ const (
 // them. It returns the transaction's number, 0 for a duplicate or a
 // contradiction. Reads and writes cost O(1) expected each, plus the edges they give; a list
 // read costs its length.
-func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) uint32 {
-	s.begin(out)
+func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *ledger.Out) uint32 {
+	s.Begin(out)
 	s.takePlan(b, t)
 	if !s.joined {
 		s.joined = true
-		s.baselineEnds = end + s.opt.BaselineSpan
+		s.BaselineEnds = end + s.Opt.BaselineSpan
 	}
 	id := t.IDHash
 	if t.Epoch.Len > 0 {
-		id = s.inEpoch(b, t, id)
+		id = s.InEpoch(b, t, id)
 	}
 	record, content := b.PackedRecord(t), t.Content
 	if len(record) == 0 {
 		s.record = event.AppendRecord(s.record[:0], b, t)
 		record, content = s.record, event.ContentHash(b, t)
 	}
-	replaced, late := false, txnFlags(0)
-	old := s.lookupTxn(id)
+	replaced, late := false, ledger.TxnFlags(0)
+	old := s.LookupTxn(id)
 	if old != 0 {
-		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
+		if out.Refused = s.supersedes(t, old, content); out.Refused == ledger.Repeated || out.Refused == ledger.Contradicting {
 			return 0
 		}
 		same := t.Status != event.Aborted && s.sameOps(b, t, old)
 		if !same {
 			out.Replaced = append(out.Replaced, id.Lo)
-			if out.Refused == TooLate {
-				s.txns[old].flags |= overruled
+			if out.Refused == ledger.TooLate {
+				s.Txns[old].Flags |= ledger.Overruled
 				s.tooLate(b, t)
 			}
 		}
-		if out.Refused == TooLate {
+		if out.Refused == ledger.TooLate {
 			return 0
 		}
-		late = s.txns[old].flags & (cameLate | unheard)
-		if s.txns[old].flags&unknown != 0 {
-			late |= unheard
+		late = s.Txns[old].Flags & (ledger.CameLate | ledger.Unheard)
+		if s.Txns[old].Flags&ledger.Unknown != 0 {
+			late |= ledger.Unheard
 		}
 		s.remove(old, same)
 		replaced, out.Again = true, true
-	} else if end <= s.greatest || s.untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
+	} else if end <= s.Greatest || s.UntimedPatience > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go. A record in time ends behind all that was, except
 		// where times were clamped or are positions.
-		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
-			if out.Refused == TooLate && !s.committedAsCounted(b, t, id) {
+		if out.Refused = s.recall(t, id, content); out.Refused != ledger.Taken {
+			if out.Refused == ledger.TooLate && !s.committedAsCounted(b, t, id) {
 				out.Replaced = append(out.Replaced, id.Lo)
 				s.tooLate(b, t)
 			}
 			return 0
 		}
 	}
-	n := s.newTxn()
-	x := &s.txns[n]
-	x.id, x.content = id, content
-	if t.Isolation.Len > 0 && !s.opt.AskedAlike {
-		x.asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
+	n := s.NewTxn()
+	x := &s.Txns[n]
+	x.Id, x.Content = id, content
+	if t.Isolation.Len > 0 && !s.Opt.AskedAlike {
+		x.Asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
 	}
-	x.record = s.records.put(record)
-	x.start, x.end, x.seq = start, end, t.Seq
-	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
-	if x.flags = flagsOf(t) | late; start != t.Start || end != t.End {
-		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
+	x.Record = s.Records.Put(record)
+	x.Start, x.End, x.Seq = start, end, t.Seq
+	x.Partition, x.Sub, x.Offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
+	if x.Flags = flagsOf(t) | late; start != t.Start || end != t.End {
+		x.Flags &^= ledger.HasTimes // they are not the client's, and order nothing in its session
 	}
-	s.byID.insert(id.Lo, n)
-	s.showBy(n, old)
-	s.signs.begin(&s.absences, n)
-	s.enterSession(b, t, n)
+	s.ByID.Insert(id.Lo, n)
+	for _, k := range s.reshown {
+		s.ShowInstead(k, n, old)
+	}
+	s.reshown = s.reshown[:0]
+	s.NoteBegin(n)
+	s.EnterSession(b, t, n)
 	if t.Status == event.Unknown {
 		s.hold(b, t)
 	}
 	switch t.Status {
 	case event.Committed:
-		x.state = counted
+		x.State = ledger.Counted
 		s.count(b, t, n)
 	case event.Aborted:
-		x.state = aborted
+		x.State = ledger.Aborted
 		s.noteWrites(b, t, n)
-		s.glimpse(b, t, n)
-		s.linkSession(n)
+		s.Glimpse(b, t, n)
+		s.LinkSession(n)
 	default:
-		x.state = tentative
+		x.State = ledger.Tentative
 		s.noteWrites(b, t, n)
-		s.glimpse(b, t, n)
+		s.Glimpse(b, t, n)
 	}
-	if x := &s.txns[n]; x.state != counted {
-		s.expiry.push(x.end, n, x.gen, 0, 0, 0)
+	if x := &s.Txns[n]; x.State != ledger.Counted {
+		s.expiry.Push(x.End, n, x.Gen, 0, 0, 0)
 	}
 	s.settleOutcomes()
-	if s.settleSigns(); len(s.demote)+len(s.promote) > 0 {
+	if s.SettleSigns(); len(s.Demote)+len(s.Promote) > 0 {
 		s.settleOutcomes()
 	}
 	if replaced {
 		for _, v := range s.reopened {
-			s.recount(v)
+			s.Recount(v)
 		}
 	}
 	for _, v := range s.unaccused {
-		s.askAll(v)
+		s.AskAll(v)
 	}
 	s.unaccused = s.unaccused[:0]
 	return n
@@ -154,92 +124,80 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 // sameOps says whether the record in work and old's record have the same content, except
 // outcome and times.
 func (s *State) sameOps(b *event.Batch, t *event.Txn, old uint32) bool {
-	s.scratch.Reset()
-	before := s.records.get(s.txns[old].record)
-	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, before) != nil {
+	s.Scratch.Reset()
+	before := s.Records.Get(s.Txns[old].Record)
+	if s.Decoder.DecodeRecord(&s.Scratch, event.Position{}, before) != nil {
 		return false // not possible: the record was written by AppendRecord
 	}
-	o, now := &s.scratch.Txns[0], *t
+	o, now := &s.Scratch.Txns[0], *t
 	now.Status, now.Start, now.End = o.Status, o.Start, o.End
 	now.Flags = now.Flags&^event.HasTimes | o.Flags&event.HasTimes
 	return bytes.Equal(before, event.AppendRecord(nil, b, &now))
 }
 
-func flagsOf(t *event.Txn) txnFlags {
-	var f txnFlags
+func flagsOf(t *event.Txn) ledger.TxnFlags {
+	var f ledger.TxnFlags
 	if t.Flags&event.HasSeq != 0 {
-		f |= hasSeq
+		f |= ledger.HasSeq
 	}
 	if t.Flags&event.HasTimes != 0 {
-		f |= hasTimes
+		f |= ledger.HasTimes
 	}
 	if t.Flags&event.Stale != 0 {
-		f |= stale
+		f |= ledger.Stale
 	}
 	if t.Status == event.Unknown {
-		f |= unknown
+		f |= ledger.Unknown
 	}
 	return f
-}
-
-// inEpoch keeps names of different epochs apart.
-func (s *ledger) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
-	if t.Epoch.Len == 0 {
-		return h
-	}
-	return underEpoch(h, xxh3.Hash(b.Bytes(t.Epoch)))
-}
-
-func underEpoch(h event.Hash, epoch uint64) event.Hash {
-	return event.Hash{Lo: h.Lo ^ epoch*0x9e3779b97f4a7c15, Hi: h.Hi + epoch}
 }
 
 // WithID is the transaction in memory that has the id in the epoch, 0 if there is none.
 func (s *State) WithID(id, epoch string) uint32 {
 	h := event.HashText([]byte(id))
 	if epoch != "" {
-		h = underEpoch(h, xxh3.HashString(epoch))
+		h = ledger.UnderEpoch(h, xxh3.HashString(epoch))
 	}
-	if len(s.byID.slots) == 0 {
+	if len(s.ByID.Slots) == 0 {
 		return 0
 	}
-	return s.lookupTxn(h)
+	return s.LookupTxn(h)
 }
 
 // supersedes decides about a second record with a known id. Equal content is a duplicate. A
 // decided outcome replaces an unknown one. Anything else is a contradiction, and the first
 // record is kept. An outcome cannot replace the first record any more when that counted and has
 // left the orders.
-func (s *State) supersedes(t *event.Txn, old uint32, content uint64) Refusal {
-	x := &s.txns[old]
+func (s *State) supersedes(t *event.Txn, old uint32, content uint64) ledger.Refusal {
+	x := &s.Txns[old]
 	switch {
-	case x.content == content:
+	case x.Content == content:
 		s.Counters.Duplicates++
-		return Repeated
-	case x.flags&unknown == 0 || t.Status == event.Unknown:
+		return ledger.Repeated
+	case x.Flags&ledger.Unknown == 0 || t.Status == event.Unknown:
 		s.Counters.Contradictory++
-		s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
-		return Contradicting
-	case x.state == counted && x.flags&retired != 0:
-		return TooLate
+		s.Report(ledger.Anomaly{Kind: ledger.Contradictory, A: old, Certain: true})
+		return ledger.Contradicting
+	case x.State == ledger.Counted && x.Flags&ledger.Retired != 0:
+		return ledger.TooLate
 	}
-	return Taken
+	return ledger.Taken
 }
 
 // recall is supersedes for a record that has left memory.
-func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
-	known, same, open := s.ids.get(id.Lo, content)
+func (s *State) recall(t *event.Txn, id event.Hash, content uint64) ledger.Refusal {
+	known, same, open := s.Ids.Get(id.Lo, content)
 	switch {
 	case !known:
-		return Taken
+		return ledger.Taken
 	case same:
 		s.Counters.LateDuplicates++
-		return Repeated
+		return ledger.Repeated
 	case open && t.Status != event.Unknown:
-		return TooLate
+		return ledger.TooLate
 	}
 	s.Counters.Contradictory++
-	return Contradicting
+	return ledger.Contradicting
 }
 
 // committedAsCounted says whether t commits with the same content as its first record, which has left
@@ -247,7 +205,7 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) bool {
 	first := *t
 	first.Status = event.Unknown
-	_, same, _ := s.ids.get(id.Lo, event.ContentHash(b, &first))
+	_, same, _ := s.Ids.Get(id.Lo, event.ContentHash(b, &first))
 	return same && t.Status == event.Committed
 }
 
@@ -258,20 +216,20 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if !writesVersion(o) && !(o.Kind == event.Inc && tells(b, o)) {
+		if !causes.WritesVersion(o) && !(o.Kind == event.Inc && registers.Tells(b, o)) {
 			continue
 		}
-		h := s.inEpoch(b, t, o.KeyHash)
-		k := s.lookupKey(h)
-		if ofElement(o) {
-			h = elementHash(h, o.ValueHash)
+		h := s.InEpoch(b, t, o.KeyHash)
+		k := s.LookupKey(h)
+		if causes.OfElement(o) {
+			h = causes.ElementHash(h, o.ValueHash)
 		}
-		v := versionHash(0, s.written(b, t, k, o)) ^ h.Lo
-		s.out.Ambiguous = append(s.out.Ambiguous, v)
+		v := ledger.VersionHash(0, s.Written(b, t, k, o)) ^ h.Lo
+		s.Out.Ambiguous = append(s.Out.Ambiguous, v)
 		if t.Status == event.Committed {
-			s.values.add(v) // a transaction that reads the value has read from somebody
+			s.Values.Add(v) // a transaction that reads the value has read from somebody
 		} else {
-			s.aborts.add(v)
+			s.Aborts.Add(v)
 		}
 	}
 }
@@ -282,68 +240,72 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	for i := range ops {
 		o := &ops[i]
 		told := false
-		if s.txns[n].state == aborted && s.saysNothing(s.inEpoch(b, t, o.KeyHash), o) {
+		if s.Txns[n].State == ledger.Aborted && s.saysNothing(s.InEpoch(b, t, o.KeyHash), o) {
 			continue
 		}
 		switch o.Kind {
 		case event.Range:
-			s.rangesOf(s.keyOf(b, t, o))
+			s.RangesOf(s.InternKeyOf(b, t, o))
 		case event.Inc:
-			k := s.keyOf(b, t, o)
-			_, ok := amount(b, o)
-			if told = s.settleKind(k, o) && ok && tells(b, o); !ok && s.keys[k].flags&unsupported == 0 {
-				s.giveUp(k)
+			k := s.InternKeyOf(b, t, o)
+			_, ok := counters.Amount(b, o)
+			if told = s.settleKind(k, o) && ok && registers.Tells(b, o); !ok && s.Keys[k].Flags&ledger.Unsupported == 0 {
+				s.GiveUp(k)
 			}
 		}
-		if !writesVersion(o) && !told {
+		if !causes.WritesVersion(o) && !told {
 			continue
 		}
-		k := s.keyOf(b, t, o)
+		k := s.InternKeyOf(b, t, o)
 		if !s.settleKind(k, o) {
-			s.noteParted(k, n, o)
+			s.NoteParted(k, n, o)
 			continue
 		}
-		if tells(b, o) {
-			s.tellByVersion(k)
+		if registers.Tells(b, o) {
+			s.tellVersion(k)
 		}
-		if ofElement(o) {
-			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
+		if causes.OfElement(o) {
+			k = s.ElementKey(k, b.Bytes(o.Value), o.ValueHash)
 		}
-		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
-			if version, _ := versionOf(b, o); len(version) == 0 || ofElement(o) {
-				s.deletion(k, n)
-			} else if !s.toldDeletion(k, n) {
+		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.Txns[n].State == ledger.Tentative {
+			if version, _ := causes.VersionOf(b, o); len(version) == 0 || causes.OfElement(o) {
+				s.Deletion(k, n)
+			} else if !s.ToldDeletion(k, n) {
 				continue
 			}
-			s.deletedRow(k, 0)
+			s.DeletedRow(k, 0)
 		}
-		if s.keys[k].flags&repeats != 0 {
+		if s.Keys[k].Flags&ledger.Repeats != 0 {
 			continue // its values name no version, but a delete among them counts
 		}
-		h := s.written(b, t, k, o)
-		if version, _ := versionOf(b, o); len(version) > 0 && o.Kind != event.Append && !ofElement(o) {
-			s.wroteColumn(k, h)
+		h := s.Written(b, t, k, o)
+		if version, _ := causes.VersionOf(b, o); len(version) > 0 && o.Kind != event.Append && !causes.OfElement(o) {
+			s.WroteColumn(k, h)
 		}
-		v := s.internVersion(k, h)
-		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {
+		v := s.InternVersion(k, h)
+		if o.Kind != event.Append && s.WroteNow(n, v) != 0 {
 			continue
 		}
-		s.pin(n)
-		s.addWrite(n, v, uint32(i))
-		if s.txns[n].state == tentative {
-			s.possibleWriter(v, n)
-			s.writtenLate(v, n)
-			if tells(b, o) && o.Kind != event.Inc && o.Kind != event.Delete {
-				s.toldLater(k, o.ValueHash)
+		s.Pin(n)
+		s.AddWrite(n, v, uint32(i))
+		if s.Txns[n].State == ledger.Tentative {
+			s.PossibleWriter(v, n)
+			s.WrittenLate(v, n)
+			if registers.Tells(b, o) && o.Kind != event.Inc && o.Kind != event.Delete {
+				s.ToldLater(k, o.ValueHash)
 			}
-			if s.appendedBefore(v, n) {
-				s.triesAgain(n)
+			if s.AppendedBefore(v, n) {
+				s.TriesAgain(n)
 			}
-			if s.triedBefore(v, n) || s.appendedBefore(v, n) {
-				s.makeAmbiguous(v)
+			if s.TriedBefore(v, n) || s.AppendedBefore(v, n) {
+				s.MakeAmbiguous(v)
 			}
 		} else {
-			s.awaitAgain(v)
+			s.AwaitAgain(v)
 		}
 	}
 }
+
+// versionHashInverse takes the multiplication of VersionHash back: their product is
+// 1 modulo 2^64.
+const versionHashInverse = 0xf1de83e19937733d

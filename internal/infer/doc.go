@@ -2,22 +2,14 @@
 // writer of that version. It also finds the order of the versions of a key, as far as the records show
 // it. It takes transactions in any order of arrival and gives edges as soon as both ends are present.
 //
-// Registers. A transaction that reads a key and then writes it names the predecessor of its version. In
-// mini-transaction histories every write follows a read of its key. So the version order of a key is
-// the chain of these steps (MTC, section IV-A). Two transactions that read one version and both
-// overwrite it are the divergence pattern (MTC, definition 10 and lemma 1). A write without a read
-// before it is blind: its place among the versions is not known and gives no edge. Transactions that
-// read the blind version, or that read and overwrote it, give edges.
+// This package takes whole records, and knows the outcomes of transactions and what leaves memory. What single
+// operations prove is in the packages below:
 //
-// Lists. Every read of a list shows all its elements in order. So one read orders every append
-// before it (Elle, section 4.1.6 on traceability, and 5.1). The longest read seen so far is the
-// key's spine. A committed append that a read does not show comes after all that it shows
-// (Elle, section 5.1).
-//
-// The initial version of a key comes before all others (Elle, section 5.2).
-//
-// Some findings rest on the absence of a record: aborted, garbage and duplicate reads. They
-// wait until the watermark has passed the reader's end; see absence.go.
+//	ledger      the rows: transactions, sessions, keys, versions, who wrote and read them
+//	causes      whom a reader can have read from
+//	orders      versions in an order that records give
+//	registers   whole values: reads, writes, deletes, and values with several writers
+//	lists sets counters linear   beside each other, each over registers
 //
 // Edges name their evidence: the version that they are about, and for the order of two appends
 // the read that showed it.

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
 // add gives s the records, one a step, and returns all anomalies.
-func add(t *testing.T, s *State, records ...string) (found []Anomaly) {
+func add(t *testing.T, s *State, records ...string) (found []ledger.Anomaly) {
 	t.Helper()
 	var d event.Decoder
 	for i, r := range records {
@@ -18,7 +19,7 @@ func add(t *testing.T, s *State, records ...string) (found []Anomaly) {
 		if len(b.Bad) > 0 {
 			t.Fatalf("%s: %s", r, b.Bad[0].Reason)
 		}
-		var out Out
+		var out ledger.Out
 		s.Add(b, &b.Txns[0], b.Txns[0].Start, b.Txns[0].End, &out)
 		found = append(found, out.Anomalies...)
 		if err := s.Check(); err != nil {
@@ -45,13 +46,13 @@ func TestExtremeSeq(t *testing.T) {
 		{[]int64{-3, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}, true},
 	} {
 		t.Run(fmt.Sprint(c.seqs), func(t *testing.T) {
-			s := New(Options{Complete: true})
+			s := New(ledger.Options{Complete: true})
 			for session := range 3 { // three times the greatest gap is more than int64 holds
 				for i, seq := range c.seqs {
 					add(t, s, fmt.Sprintf(`{"txn":"T%d-%d","session":"s%d","seq":%d,"status":"committed","ops":[]}`, session, i, session, seq))
 				}
 			}
-			var out Out
+			var out ledger.Out
 			s.Decide(math.MaxInt64, math.MinInt64, &out)
 			if n := s.Counters.Gaps; n < 0 || c.gap != (n > 0) {
 				t.Errorf("%d gaps", n)
@@ -63,9 +64,9 @@ func TestExtremeSeq(t *testing.T) {
 // TestStampWrapsAround: 2^32 transactions later a key that was never touched, or
 // was touched that long ago, is not taken for one that this transaction touched.
 func TestStampWrapsAround(t *testing.T) {
-	s := New(Options{Complete: true})
+	s := New(ledger.Options{Complete: true})
 	add(t, s, `{"txn":"T1","status":"committed","ops":[{"op":"w","key":"a","value":1},{"op":"w","key":"b","value":1}]}`)
-	s.stamp = math.MaxUint32
+	s.Stamp = math.MaxUint32
 	found := add(t, s,
 		`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"c","value":null},{"op":"w","key":"c","value":1},{"op":"r","key":"b","value":1}]}`,
 		`{"txn":"T3","status":"committed","ops":[{"op":"r","key":"b","value":1},{"op":"r","key":"a","value":1},{"op":"w","key":"a","value":2}]}`)

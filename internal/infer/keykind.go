@@ -1,27 +1,22 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
-
-// keyOf interns the key of o.
-func (s *registers) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
-	h := o.KeyHash
-	if t.Epoch.Len > 0 {
-		h = s.inEpoch(b, t, h)
-	}
-	return s.internKey(h, b.Bytes(o.Key))
-}
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/causes"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
+)
 
 // settleKind decides what kind of object k is, by the first operation that tells. It also says
 // whether o may be used. It is false for operations that give no dependencies here, and for
 // keys used as two kinds. Those are counted as uncheckable.
 func (s *kinds) settleKind(k uint32, o *event.Op) bool {
-	x := &s.keys[k]
-	if x.flags&unsupported != 0 {
+	x := &s.Keys[k]
+	if x.Flags&ledger.Unsupported != 0 {
 		s.Counters.Ignored++
 		if o.Kind == event.Delete || o.Kind == event.Write {
-			s.replaced(k)
+			s.ReplacedWhole(k)
 		} else if o.Kind != event.Read && o.Kind != event.Range {
-			s.wroteAgain(k, o.ValueHash)
+			s.WroteAgain(k, o.ValueHash)
 			s.wroteOther(k, o)
 		}
 		return false
@@ -29,7 +24,7 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	kind := o.Data
 	switch o.Kind {
 	case event.Read:
-		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && !x.kind.Parts() {
+		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.Kind != event.Register && !x.Kind.Parts() {
 			kind = event.List
 		}
 	case event.Append:
@@ -43,41 +38,41 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	case event.Range:
 		return true
 	default:
-		s.giveUp(k)
+		s.GiveUp(k)
 		return false
 	}
 	switch {
 	case kind == event.AnyKind:
-		if x.kind == event.AnyKind {
-			s.readPlainly(k)
+		if x.Kind == event.AnyKind {
+			s.ReadPlainly(k)
 		}
-	case x.kind == event.AnyKind:
-		readBefore := x.length > 0
-		x.length = 0
+	case x.Kind == event.AnyKind:
+		readBefore := x.Length > 0
+		x.Length = 0
 		if kind == event.List {
-			x.lastBlind, x.unplaced = x.unplaced, 0 // where a list has its chain of kept versions
+			x.LastBlind, x.Unplaced = x.Unplaced, 0 // where a list has its chain of kept versions
 		}
 		if kind > event.List && readBefore {
-			s.giveUp(k)
+			s.GiveUp(k)
 			return false
 		}
 		if kind == event.Counter {
 			s.Counters.Countable++
 		}
-		x.kind = kind
-		if kind == event.Register && !readBefore && len(s.ordered) > 0 {
-			s.enroll(k)
+		x.Kind = kind
+		if kind == event.Register && !readBefore && s.HasRanges() {
+			s.Enroll(k)
 		}
-	case x.flags&sums != 0 && kind == event.Counter:
-	case x.kind != kind || x.flags&sums != 0:
-		if x.kind != kind && kind == event.Register && writesVersion(o) {
-			x.flags |= deleted // what was appended or added may be gone
+	case x.Flags&ledger.Sums != 0 && kind == event.Counter:
+	case x.Kind != kind || x.Flags&ledger.Sums != 0:
+		if x.Kind != kind && kind == event.Register && causes.WritesVersion(o) {
+			x.Flags |= ledger.Deleted // what was appended or added may be gone
 			s.Counters.DeletedLists++
-		} else if x.flags&deleted != 0 {
+		} else if x.Flags&ledger.Deleted != 0 {
 			s.Counters.DeletedLists++
 		}
 		s.wroteOther(k, o)
-		s.giveUp(k)
+		s.GiveUp(k)
 		return false
 	}
 	return true
@@ -88,9 +83,9 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 // nothing back. A delete does not tell what kind its key is of.
 func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	kind := event.AnyKind
-	if len(s.byKey.slots) > 0 {
-		k := s.lookupKey(key)
-		if kind = s.keys[k].kind; s.keys[k].flags&unsupported != 0 {
+	if len(s.ByKey.Slots) > 0 {
+		k := s.LookupKey(key)
+		if kind = s.Keys[k].Kind; s.Keys[k].Flags&ledger.Unsupported != 0 {
 			return true
 		}
 	}
@@ -107,75 +102,14 @@ func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	return false
 }
 
-// wroteAgain takes back conclusions that rest on the known writers of the value. An operation from
-// which nothing else is concluded may have written the value as well.
-func (s *kinds) wroteAgain(k uint32, h event.Hash) {
-	v := s.lookupVersion(k, h)
-	if v == 0 {
-		s.out.Ambiguous = append(s.out.Ambiguous, versionHash(0, h)^s.keys[k].hash.Lo)
+// tellVersion notes that an operation of k, whatever its kind, told its version.
+func (s *kinds) tellVersion(k uint32) {
+	if s.Keys[k].Kind != event.Counter {
+		s.TellByVersion(k)
 		return
 	}
-	s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
-	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
-		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
-			s.demote = append(s.demote, w)
-		}
+	if s.Keys[k].Flags&ledger.Versioned == 0 {
+		s.Counters.Versioned++
 	}
-	s.makeAmbiguous(v)
-}
-
-// giveUp stops inference on k. Edges found so far rest on operations that were understood, and
-// stay. The exception is edges out of not-found reads, since a delete makes these ambiguous.
-func (s *registers) giveUp(k uint32) {
-	x := &s.keys[k]
-	s.Counters.Ignored++
-	x.flags |= unsupported
-	s.uncheckable(k)
-	if x.flags&deleted != 0 {
-		s.replaced(k)
-	} else if x.flags&sums != 0 {
-		s.deletion(k, 0) // somebody uses the key as another kind, and may have deleted it
-	}
-}
-
-// replaced takes back what rests on k having been appended or added to only: another
-// operation may have replaced or deleted it.
-func (s *registers) replaced(k uint32) {
-	x := &s.keys[k]
-	void := func(v uint32) {
-		s.kill(v, s.versions[v].writer, WW|WR|RW)
-		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
-	}
-	switch x.kind {
-	case event.List:
-		defer s.reads.settle(&s.ledger, x.initial)
-		void = func(v uint32) {
-			s.reads.settle(&s.ledger, v)
-			s.kill(v, s.versions[v].writer, WW|WR|RW)
-			s.out.Kills[len(s.out.Kills)-1].Deleted = true
-			s.out.Parted = append(s.out.Parted, s.valueKey(v))
-		}
-		s.out.Parted = append(s.out.Parted, s.valueKey(x.initial)) // of findings about elements that have left
-		for v := x.first; v != 0; v = s.versions[v].next {
-			void(v)
-		}
-		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
-			void(v)
-		}
-	case event.Set:
-		for e := x.base; e != 0; e = s.keys[e].base {
-			s.deletion(e, 0)
-			for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
-				void(s.writes[id].version)
-				s.makeAmbiguous(s.writes[id].version)
-			}
-		}
-	}
-}
-
-func (s *orders) uncheckable(k uint32) {
-	if s.keys[k].flags&uncheckable == 0 {
-		s.keys[k].flags |= uncheckable
-		s.Counters.Uncheckable++
-	}
+	s.TellCounter(k)
 }

@@ -4,52 +4,38 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
-
-// triedBefore says whether n, which is not known to have committed, may try again what another one
-// tried before the first record. Then a reader of v, which n wrote, may have read from the first
-// attempt. So the read does not show that n took effect. A version shows it. Elements of lists and sets
-// have no version, whatever the contract says of registers. Under a partial capture findings about n
-// are not certain: TookEffect.
-func (s *absences) triedBefore(v, n uint32) bool {
-	k := &s.keys[s.versions[v].key]
-	return s.opt.Existing && s.opt.plain() && !k.tellsVersions() && s.txns[n].start <= s.baselineEnds
-}
-
-// tellsVersions says whether operations tell the versions of the key.
-func (k *key) tellsVersions() bool {
-	return k.flags&versioned != 0 && k.kind != event.List && k.flags&element == 0
-}
 
 // promoteNow counts an unknown transaction that was observed, with all its
 // operations.
 func (s *State) promoteNow(n uint32) {
-	if s.txns[n].state != tentative || !s.observedSome(n) {
+	if s.Txns[n].State != ledger.Tentative || !s.ObservedSome(n) {
 		return
 	}
-	s.scratch.Reset()
-	x := &s.txns[n]
-	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+	s.Scratch.Reset()
+	x := &s.Txns[n]
+	if err := s.Decoder.DecodeRecord(&s.Scratch, event.Position{}, s.Records.Get(x.Record)); err != nil {
 		return // not possible: the record was written by AppendRecord
 	}
-	t := &s.scratch.Txns[0]
-	s.planFrom, s.planTo = 0, 0
+	t := &s.Scratch.Txns[0]
+	s.PlanFrom, s.PlanTo = 0, 0
 	s.forgetWrites(n)
-	s.txns[n].state = counted
-	s.count(&s.scratch, t, n)
+	s.Txns[n].State = ledger.Counted
+	s.count(&s.Scratch, t, n)
 }
 
 // settleOutcomes takes the observation of unknown outcomes to a fixpoint.
 func (s *State) settleOutcomes() {
-	for len(s.promote)+len(s.demote) > 0 {
-		if len(s.demote) > 0 {
-			n := s.demote[0]
-			s.demote = append(s.demote[:0], s.demote[1:]...)
+	for len(s.Promote)+len(s.Demote) > 0 {
+		if len(s.Demote) > 0 {
+			n := s.Demote[0]
+			s.Demote = append(s.Demote[:0], s.Demote[1:]...)
 			s.demoteNow(n)
 			continue
 		}
-		n := s.promote[0]
-		s.promote = append(s.promote[:0], s.promote[1:]...)
+		n := s.Promote[0]
+		s.Promote = append(s.Promote[:0], s.Promote[1:]...)
 		s.promoteNow(n)
 	}
 }
@@ -57,239 +43,116 @@ func (s *State) settleOutcomes() {
 // demoteNow makes an unknown transaction tentative again: what it was observed by may have been written
 // by another. It counts again at once if another value of it was observed.
 func (s *State) demoteNow(n uint32) {
-	x := &s.txns[n]
-	if x.state != counted || x.flags&retired != 0 || s.observedSome(n) {
+	x := &s.Txns[n]
+	if x.State != ledger.Counted || x.Flags&ledger.Retired != 0 || s.ObservedSome(n) {
 		return
 	}
-	s.scratch.Reset()
-	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+	s.Scratch.Reset()
+	if err := s.Decoder.DecodeRecord(&s.Scratch, event.Position{}, s.Records.Get(x.Record)); err != nil {
 		return // not possible: the record was written by AppendRecord
 	}
 	s.uncount(n, false)
-	s.txns[n].state = tentative
-	s.expiry.push(s.txns[n].end, n, s.txns[n].gen, 0, 0, 0)
-	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
+	s.Txns[n].State = ledger.Tentative
+	s.expiry.Push(s.Txns[n].End, n, s.Txns[n].Gen, 0, 0, 0)
+	s.noteWrites(&s.Scratch, &s.Scratch.Txns[0], n)
 }
 
 // uncount takes n, which counts, out of the history, with all conclusions from its operations. same
 // says that a record with the same operations takes its place.
 func (s *State) uncount(n uint32, same bool) {
-	s.dropScans(n)
-	s.reads.forget(&s.txns[n])
-	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
-		s.unsettle(s.writes[id].version, n)
+	s.DropScans(n)
+	s.ReadCounts.Forget(&s.Txns[n])
+	for id := s.Txns[n].Writes; id != 0; id = s.Writes[id].NextOfTxn {
+		s.LoseWriter(s.Writes[id].Version, n)
 	}
-	for id := s.txns[n].reads; id != 0; {
-		next, v := s.readers[id].nextOfTxn, s.readers[id].version
-		s.reads.Total--
-		s.reads.Open[s.readers[id].why(s.versions[v].open)]--
-		s.dropReader(id)
-		if s.versions[v].flags&accused != 0 { // perhaps by n
+	for id := s.Txns[n].Reads; id != 0; {
+		next, v := s.Readers[id].NextOfTxn, s.Readers[id].Version
+		s.ReadCounts.Total--
+		s.ReadCounts.Open[s.Readers[id].Why(s.Versions[v].Open)]--
+		s.DropReader(id)
+		if s.Versions[v].Flags&ledger.Accused != 0 { // perhaps by n
 			s.unaccused = append(s.unaccused, v)
 		}
-		if k := s.versions[v].key; same {
+		if k := s.Versions[v].Key; same {
 			s.reshown = append(s.reshown, k)
 		} else {
-			s.unplace(k, n)
+			s.Unplace(k, n)
 		}
-		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
-			s.demote = append(s.demote, w)
+		if w := s.Versions[v].Writer; w != 0 && s.Txns[w].Flags&ledger.Unknown != 0 && !s.WasObserved(v) {
+			s.Demote = append(s.Demote, w)
 		}
 		id = next
 	}
-	s.txns[n].reads = 0
-	s.leaveSession(n)
-	if s.opt.Ordered && s.opt.partly() {
-		s.leaveKeys(n, true)
+	s.Txns[n].Reads = 0
+	s.LeaveSession(n)
+	if s.Opt.Ordered && s.Opt.Partly() {
+		s.LeaveKeys(n, true)
 	}
-	if s.txns[n].placeless() {
+	if s.Txns[n].Placeless() {
 		s.Counters.Sessionless--
 	}
-	s.parted = s.parted[:0]
-	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
-		s.part(id)
+	s.Parted = s.Parted[:0]
+	for id := s.Txns[n].Writes; id != 0; id = s.Writes[id].NextOfTxn {
+		s.Part(id)
 	}
 	s.forgetWrites(n)
-	s.out.Gone, s.out.GoneIDs = append(s.out.Gone, n), append(s.out.GoneIDs, s.txns[n].id.Lo)
-	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
-	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
-	for i := range s.out.Anomalies {
-		if a := &s.out.Anomalies[i]; a.Kind == Internal && a.B == n {
+	s.Out.Gone, s.Out.GoneIDs = append(s.Out.Gone, n), append(s.Out.GoneIDs, s.Txns[n].Id.Lo)
+	s.Out.Nodes = slices.DeleteFunc(s.Out.Nodes, func(m uint32) bool { return m == n })
+	s.Out.Edges = slices.DeleteFunc(s.Out.Edges, func(e ledger.Edge) bool { return e.From == n || e.To == n || e.Witness == n })
+	for i := range s.Out.Anomalies {
+		if a := &s.Out.Anomalies[i]; a.Kind == ledger.Internal && a.B == n {
 			a.B = 0 // A contradicts its own operations: that stands without B
 		}
 	}
-	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })
-	for _, id := range s.parted {
-		s.diverge(id, s.diverging(id))
-	}
-}
-
-// unplace gives the key up if only n had shown the order of its last elements, since n's reads do not
-// count any more. Earlier elements were also seen by a transaction that showed the elements behind, or
-// that read up to there. That transaction's question about their writers takes its place. The
-// transaction that showed the last element has seen all orders that n had shown, and no append that is
-// unplaced.
-func (s *State) unplace(k, n uint32) {
-	v, lost, by := s.keys[k].last, false, uint32(0)
-	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
-		if by = s.readBy(v, n); by != 0 {
-			break
-		}
-		lost = true
-		if w := s.versions[v].writer; w != 0 {
-			s.kill(v, w, WW|RW)
-		}
-	}
-	if lost {
-		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
-			s.kill(u, s.versions[u].writer, WW|RW) // perhaps shown by n to come behind
-		}
-		s.giveUp(k)
-		return
-	}
-	found := false
-	for ; v != 0; v = s.versions[v].prev {
-		x := &s.versions[v]
-		if x.witness != n {
-			by = x.witness
-			continue
-		}
-		if by == 0 {
-			continue
-		}
-		found = true
-		s.pin(by)
-		x.witness = by
-		s.unpin(n)
-		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 && s.txns[by].state == counted {
-			s.await(v, by, 0)
-		}
-	}
-	if found {
-		s.showAnew(k, n, s.versions[s.keys[k].last].witness)
-	}
-}
-
-// showBy lets n show what old showed: its record takes the place of old's, and has the same operations.
-func (s *State) showBy(n, old uint32) {
-	for _, k := range s.reshown {
-		found := false
-		for v := s.keys[k].last; v != 0; v = s.versions[v].prev {
-			if x := &s.versions[v]; x.witness == old {
-				found = true
-				s.pin(n)
-				x.witness = n
-				s.unpin(old)
-				if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
-					s.await(v, n, 0)
-				}
-			}
-		}
-		if found {
-			s.showAnew(k, old, n)
-		}
-	}
-	s.reshown = s.reshown[:0]
-}
-
-// readBy is one who read v and is not n, 0 if there is none.
-func (s *State) readBy(v, n uint32) uint32 {
-	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		if t := s.readers[r].txn; t != n {
-			return t
-		}
-	}
-	return 0
-}
-
-// showAnew lets the orders of k that n had shown be shown by now.
-func (s *State) showAnew(k, n, now uint32) {
-	for i := range s.out.Edges {
-		if e := &s.out.Edges[i]; e.Witness == n && s.versions[e.Version].key == k {
-			e.Witness = now
-		}
-	}
-	show := func(v uint32) {
-		if w := s.versions[v].writer; w != 0 {
-			s.out.Shown = append(s.out.Shown, Shown{Writer: w, Was: n, Now: now})
-		}
-	}
-	for v := s.keys[k].last; v != 0; v = s.versions[v].prev {
-		show(v)
-	}
-	for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
-		show(u)
+	s.Out.Anomalies = slices.DeleteFunc(s.Out.Anomalies, func(a ledger.Anomaly) bool { return a.A == n || a.B == n })
+	for _, id := range s.Parted {
+		s.Diverge(id, s.Diverging(id))
 	}
 }
 
 // forgetWrites unlinks and frees the write records of n.
 func (s *State) forgetWrites(n uint32) {
-	for id := s.txns[n].writes; id != 0; {
-		next := s.writes[id].nextOfTxn
-		s.dropWrite(id)
+	for id := s.Txns[n].Writes; id != 0; {
+		next := s.Writes[id].NextOfTxn
+		s.DropWrite(id)
 		id = next
 	}
-	s.txns[n].writes = 0
-}
-
-// dropWrite unlinks a write record from its version and frees it; the list of
-// the transaction is the caller's.
-func (s *registers) dropWrite(id uint32) {
-	s.withdrawOverwrite(id)
-	w := s.writes[id]
-	v := &s.versions[w.version]
-	if w.prevOfVer == 0 {
-		v.writes = w.nextOfVer
-	} else {
-		s.writes[w.prevOfVer].nextOfVer = w.nextOfVer
-	}
-	if w.nextOfVer != 0 {
-		s.writes[w.nextOfVer].prevOfVer = w.prevOfVer
-	}
-	if s.txns[w.txn].state != aborted {
-		v.possible--
-	}
-	if v.writer == w.txn {
-		v.writer = 0
-	}
-	s.txns[w.txn].pins--
-	s.writes[id] = write{}
-	s.free.writes.Give(id)
+	s.Txns[n].Writes = 0
 }
 
 // remove takes a record back, because a later one with its id replaces it. same says that the
 // later one has the same operations.
 func (s *State) remove(n uint32, same bool) {
 	s.reopened = s.reopened[:0]
-	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
-		s.reopened = append(s.reopened, s.writes[id].version)
+	for id := s.Txns[n].Writes; id != 0; id = s.Writes[id].NextOfTxn {
+		s.reopened = append(s.reopened, s.Writes[id].Version)
 	}
-	if s.txns[n].state == counted {
+	if s.Txns[n].State == ledger.Counted {
 		s.uncount(n, same)
 	} else {
 		s.forgetWrites(n)
 	}
 	for _, v := range s.reopened {
-		s.disown(v)
+		s.Disown(v)
 		if !same { // else it has several writers again when the record has come
-			s.disambiguate(v)
+			s.Disambiguate(v)
 		}
-		s.awaitAgain(v)
-		s.unwritten(v)
+		s.AwaitAgain(v)
+		s.CountUnwritten(v)
 	}
-	x := &s.txns[n]
-	if x.flags&retired == 0 {
+	x := &s.Txns[n]
+	if x.Flags&ledger.Retired == 0 {
 		s.leave(n)
 	}
-	if x.flags&stored != 0 {
-		s.bury(x)
-		x.flags &^= stored
+	if x.Flags&ledger.Stored != 0 {
+		s.Bury(x)
+		x.Flags &^= ledger.Stored
 	}
-	s.byID.remove(x.id.Lo, n)
+	s.ByID.Remove(x.Id.Lo, n)
 	// The number stays taken until nothing names it: an entry of a queue, a finding. Its id is free for
 	// the new record.
-	x.id = event.Hash{}
-	x.flags |= retired
-	x.state = free
-	s.release(n)
+	x.Id = event.Hash{}
+	x.Flags |= ledger.Retired
+	x.State = ledger.Free
+	s.Release(n)
 }

@@ -1,6 +1,9 @@
 package infer
 
-import "github.com/isowatch/isowatch/internal/flat"
+import (
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
+)
 
 type scalars struct {
 	gen                                                      uint32
@@ -9,226 +12,128 @@ type scalars struct {
 	hand, sessHand, txnHand, nameHand                        uint32
 	keysSpilled, txnsSpilled, sessionsSpilled, spillReturned int64
 	baselineEnds, greatest, untimed, begunRetired            int64
-	counters                                                 Counters
-	reads                                                    Reads
+	counters                                                 ledger.Counters
+	reads                                                    ledger.Reads
 }
 
 // AppendState writes all that the state remembers to dst.
 func (s *memory) AppendState(dst *flat.Writer) *flat.Writer {
 	c := scalars{
-		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
-		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
-		keysSpilled: s.spill.keys, txnsSpilled: s.spill.txns, sessionsSpilled: s.spill.sessions, spillReturned: s.spill.returned,
-		baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
+		gen: s.Gen, joined: s.joined, sessionOrder: s.HasSessionOrder, nameless: s.Nameless, deletes: s.Deletes, absenceAsked: s.Absence.Asked, expiryAsked: s.expiry.Asked,
+		hand: s.Spill.Hand, sessHand: s.Spill.SessHand, txnHand: s.Spill.TxnHand, nameHand: s.Spill.NameHand,
+		keysSpilled: s.Spill.Keys, txnsSpilled: s.Spill.Txns, sessionsSpilled: s.Spill.Sessions, spillReturned: s.Spill.Returned,
+		baselineEnds: s.BaselineEnds, greatest: s.Greatest, untimed: s.UntimedPatience, begunRetired: s.BegunRetired, counters: s.Counters, reads: s.ReadCounts,
 	}
 	dst = flat.AppendValue(dst, "scalars", &c)
-	dst = flat.Append(dst, "txns", s.txns)
-	dst = flat.Append(dst, "keys", s.keys)
-	dst = flat.Append(dst, "versions", s.versions)
-	dst = flat.Append(dst, "writes", s.writes)
-	dst = flat.Append(dst, "readers", s.readers)
-	dst = flat.Append(dst, "lines", s.lines)
-	dst = flat.Append(dst, "holdings", s.holdings)
-	dst = flat.Append(dst, "sessions", s.sessions)
-	dst = s.free.txns.AppendState(dst, "freeTxns")
-	dst = s.free.versions.AppendState(dst, "freeVersions")
-	dst = s.free.writes.AppendState(dst, "freeWrites")
-	dst = s.free.readers.AppendState(dst, "freeReaders")
-	dst = s.free.keys.AppendState(dst, "freeKeys")
-	dst = s.free.sessions.AppendState(dst, "freeSessions")
-	count := int64(len(s.seqs))
+	dst = flat.Append(dst, "txns", s.Txns)
+	dst = flat.Append(dst, "keys", s.Keys)
+	dst = flat.Append(dst, "versions", s.Versions)
+	dst = flat.Append(dst, "writes", s.Writes)
+	dst = flat.Append(dst, "readers", s.Readers)
+	dst = s.Linear.AppendState(dst)
+	dst = s.Totals.AppendState(dst)
+	dst = flat.Append(dst, "sessions", s.Sessions)
+	dst = s.Free.Txns.AppendState(dst, "freeTxns")
+	dst = s.Free.Versions.AppendState(dst, "freeVersions")
+	dst = s.Free.Writes.AppendState(dst, "freeWrites")
+	dst = s.Free.Readers.AppendState(dst, "freeReaders")
+	dst = s.Free.Keys.AppendState(dst, "freeKeys")
+	dst = s.Free.Sessions.AppendState(dst, "freeSessions")
+	count := int64(len(s.Seqs))
 	dst = flat.AppendValue(dst, "seqs", &count)
-	for i := range s.seqs {
-		dst = flat.AppendValue(dst, "base", &s.seqs[i].base)
-		dst = flat.Append(dst, "words", s.seqs[i].words)
+	for i := range s.Seqs {
+		dst = flat.AppendValue(dst, "base", &s.Seqs[i].Base)
+		dst = flat.Append(dst, "words", s.Seqs[i].Words)
 	}
-	dst = flat.Append(dst, "heap", s.absence.heap)
-	dst = flat.Append(dst, "heap", s.patient.heap)
-	dst = flat.Append(dst, "heap", s.expiry.heap)
-	dst = flat.Append(dst, "late", s.late)
+	dst = flat.Append(dst, "heap", s.Absence.Heap)
+	dst = flat.Append(dst, "heap", s.Patient.Heap)
+	dst = flat.Append(dst, "heap", s.expiry.Heap)
+	dst = flat.Append(dst, "late", s.Late)
 	dst = flat.Append(dst, "unsure", s.unsure)
-	dst = flat.Append(dst, "held", s.held)
-	dst = flat.Append(dst, "heldVersions", s.heldVersions)
-	dst = s.byID.appendState(dst, "byID")
-	dst = s.byKey.appendState(dst, "byKey")
-	dst = s.byVersion.appendState(dst, "byVersion")
-	dst = s.bySession.appendState(dst, "bySession")
-	dst = flat.Append(dst, "lingering", s.spill.lingering)
-	dst = flat.Append(dst, "dead", s.spill.dead)
-	dst = s.spill.out.appendState(dst)
-	dst = s.records.appendState(dst)
-	dst = s.names.appendState(dst)
-	dst = s.appendScans(dst)
-	dst = s.partial.appendState(dst)
-	dst = s.values.appendState(dst)
-	dst = s.twice.appendState(dst)
-	dst = s.aborts.appendState(dst)
-	dst = s.appendSigns(dst)
-	dst = s.appendKept(dst)
-	return s.ids.appendState(dst)
+	dst = flat.Append(dst, "held", s.Held)
+	dst = flat.Append(dst, "heldVersions", s.HeldVersions)
+	dst = s.ByID.AppendState(dst, "byID")
+	dst = s.ByKey.AppendState(dst, "byKey")
+	dst = s.ByVersion.AppendState(dst, "byVersion")
+	dst = s.BySession.AppendState(dst, "bySession")
+	dst = flat.Append(dst, "lingering", s.Spill.Lingering)
+	dst = flat.Append(dst, "dead", s.Spill.Dead)
+	dst = s.Spill.Out.AppendState(dst)
+	dst = s.Records.AppendState(dst)
+	dst = s.Names.AppendState(dst)
+	dst = s.AppendScans(dst)
+	dst = s.Partial.AppendState(dst)
+	dst = s.Values.AppendState(dst)
+	dst = s.Twice.AppendState(dst)
+	dst = s.Aborts.AppendState(dst)
+	dst = s.AppendSigns(dst)
+	dst = s.AppendKept(dst)
+	return s.Ids.AppendState(dst)
 }
 
 // ReadState replaces what s remembers by what AppendState wrote.
 func (s *memory) ReadState(r *flat.Reader) {
 	var c scalars
 	flat.ReadValue(r, "scalars", &c)
-	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined, c.absenceAsked, c.expiryAsked
-	s.spill.hand, s.spill.sessHand, s.spill.txnHand, s.spill.nameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
-	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.keysSpilled, c.txnsSpilled, c.sessionsSpilled, c.spillReturned
-	s.sessionOrder, s.nameless, s.deletes = c.sessionOrder, c.nameless, c.deletes
-	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
-	defer s.reads.restore(&s.ledger)
-	s.untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
-	flat.Read(r, "txns", &s.txns)
-	flat.Read(r, "keys", &s.keys)
-	flat.Read(r, "versions", &s.versions)
-	flat.Read(r, "writes", &s.writes)
-	flat.Read(r, "readers", &s.readers)
-	flat.Read(r, "lines", &s.lines)
-	flat.Read(r, "holdings", &s.holdings)
-	flat.Read(r, "sessions", &s.sessions)
-	s.free.txns.ReadState(r, "freeTxns")
-	s.free.versions.ReadState(r, "freeVersions")
-	s.free.writes.ReadState(r, "freeWrites")
-	s.free.readers.ReadState(r, "freeReaders")
-	s.free.keys.ReadState(r, "freeKeys")
-	s.free.sessions.ReadState(r, "freeSessions")
+	s.Gen, s.joined, s.Absence.Asked, s.expiry.Asked = c.gen, c.joined, c.absenceAsked, c.expiryAsked
+	s.Spill.Hand, s.Spill.SessHand, s.Spill.TxnHand, s.Spill.NameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
+	s.Spill.Keys, s.Spill.Txns, s.Spill.Sessions, s.Spill.Returned = c.keysSpilled, c.txnsSpilled, c.sessionsSpilled, c.spillReturned
+	s.HasSessionOrder, s.Nameless, s.Deletes = c.sessionOrder, c.nameless, c.deletes
+	s.BaselineEnds, s.Greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
+	defer s.ReadCounts.Restore(&s.Ledger)
+	s.UntimedPatience, s.BegunRetired, s.ReadCounts = c.untimed, c.begunRetired, c.reads
+	flat.Read(r, "txns", &s.Txns)
+	flat.Read(r, "keys", &s.Keys)
+	flat.Read(r, "versions", &s.Versions)
+	flat.Read(r, "writes", &s.Writes)
+	flat.Read(r, "readers", &s.Readers)
+	s.Linear.ReadState(r)
+	s.Totals.ReadState(r)
+	flat.Read(r, "sessions", &s.Sessions)
+	s.Free.Txns.ReadState(r, "freeTxns")
+	s.Free.Versions.ReadState(r, "freeVersions")
+	s.Free.Writes.ReadState(r, "freeWrites")
+	s.Free.Readers.ReadState(r, "freeReaders")
+	s.Free.Keys.ReadState(r, "freeKeys")
+	s.Free.Sessions.ReadState(r, "freeSessions")
 	var count int64
 	flat.ReadValue(r, "seqs", &count)
-	s.seqs, s.seqWords = nil, 0
+	s.Seqs, s.SeqWords = nil, 0
 	for i := int64(0); i < count && r.Err == nil; i++ {
-		var x seqSet
-		flat.ReadValue(r, "base", &x.base)
-		flat.Read(r, "words", &x.words)
-		s.seqs = append(s.seqs, x)
-		s.seqWords += int64(len(x.words))
+		var x ledger.SeqSet
+		flat.ReadValue(r, "base", &x.Base)
+		flat.Read(r, "words", &x.Words)
+		s.Seqs = append(s.Seqs, x)
+		s.SeqWords += int64(len(x.Words))
 	}
-	flat.Read(r, "heap", &s.absence.heap)
-	flat.Read(r, "heap", &s.patient.heap)
-	flat.Read(r, "heap", &s.expiry.heap)
-	flat.Read(r, "late", &s.late)
+	flat.Read(r, "heap", &s.Absence.Heap)
+	flat.Read(r, "heap", &s.Patient.Heap)
+	flat.Read(r, "heap", &s.expiry.Heap)
+	flat.Read(r, "late", &s.Late)
 	flat.Read(r, "unsure", &s.unsure)
-	flat.Read(r, "held", &s.held)
-	flat.Read(r, "heldVersions", &s.heldVersions)
-	s.byID.readState(r, "byID")
-	s.byKey.readState(r, "byKey")
-	s.byVersion.readState(r, "byVersion")
-	s.bySession.readState(r, "bySession")
-	flat.Read(r, "lingering", &s.spill.lingering)
-	flat.Read(r, "dead", &s.spill.dead)
+	flat.Read(r, "held", &s.Held)
+	flat.Read(r, "heldVersions", &s.HeldVersions)
+	s.ByID.ReadState(r, "byID")
+	s.ByKey.ReadState(r, "byKey")
+	s.ByVersion.ReadState(r, "byVersion")
+	s.BySession.ReadState(r, "bySession")
+	flat.Read(r, "lingering", &s.Spill.Lingering)
+	flat.Read(r, "dead", &s.Spill.Dead)
 	s.EndStep()
-	s.spill.out.readState(r)
-	s.records.readState(r)
-	s.names.readState(r)
-	s.readScans(r)
-	s.partial.readState(r)
-	s.values.readState(r)
-	s.twice.readState(r)
-	s.aborts.readState(r)
-	s.readSigns(r)
-	s.readKept(r)
-	s.ids.readState(r)
-	s.sessionIndexes = nil
-	s.stamp = 0
-	for k := range s.keys {
-		s.keys[k].stamp, s.keys[k].touch = 0, 0
-	}
-}
-
-func (x *index) appendState(dst *flat.Writer, name string) *flat.Writer {
-	dst = flat.AppendValue(dst, name+".used", &x.used)
-	return flat.Append(dst, name+".slots", x.slots)
-}
-
-func (x *index) readState(r *flat.Reader, name string) {
-	flat.ReadValue(r, name+".used", &x.used)
-	flat.Read(r, name+".slots", &x.slots)
-	if len(x.slots) == 0 {
-		x.slots = nil
-	}
-}
-
-func (a *arena) appendState(dst *flat.Writer) *flat.Writer {
-	dst = flat.AppendValue(dst, "cur", &a.cur)
-	dst = flat.AppendValue(dst, "bytes", &a.bytes)
-	dst = flat.Append(dst, "live", a.live)
-	dst = flat.Append(dst, "used", a.used)
-	dst = flat.Append(dst, "free", a.free)
-	for _, c := range a.chunks {
-		dst = flat.Append(dst, "chunk", c)
-	}
-	return dst
-}
-
-func (a *arena) readState(r *flat.Reader) {
-	flat.ReadValue(r, "cur", &a.cur)
-	flat.ReadValue(r, "bytes", &a.bytes)
-	flat.Read(r, "live", &a.live)
-	flat.Read(r, "used", &a.used)
-	flat.Read(r, "free", &a.free)
-	a.inUse = 0
-	for _, n := range a.used {
-		a.inUse += int64(n)
-	}
-	if r.Err == nil && len(a.used) != len(a.live) {
-		r.Err = flat.ErrShort
-	}
-	a.chunks = make([][]byte, len(a.live))
-	for i := range a.chunks {
-		var c []byte
-		flat.Read(r, "chunk", &c)
-		if i > 0 && r.Err == nil {
-			room := chunkBytes
-			if len(a.chunks) == 2 {
-				room = firstBytes
-			}
-			c = append(make([]byte, 0, max(len(c), room)), c...)
-		}
-		a.chunks[i] = c
-	}
-	for _, f := range a.free {
-		if int(f) < len(a.chunks) && cap(a.chunks[f]) > chunkBytes {
-			a.chunks[f] = nil
-		}
-	}
-}
-
-// filterHead is a filter without its hashes.
-type filterHead struct {
-	panes, used int64 // used: of the front
-	forgot      bool
-}
-
-func (f *filter) appendState(dst *flat.Writer) *flat.Writer {
-	dst = flat.AppendValue(dst, "filter", &filterHead{panes: int64(len(f.panes)), used: int64(f.front.used), forgot: f.forgot})
-	dst = flat.Append(dst, "slots", f.front.slots)
-	for i := range f.panes {
-		used := int64(f.panes[i].used)
-		dst = flat.AppendValue(dst, "used", &used)
-		dst = flat.Append(dst, "slots", f.panes[i].slots)
-	}
-	return dst
-}
-
-func (f *filter) readState(r *flat.Reader) {
-	var head filterHead
-	flat.ReadValue(r, "filter", &head)
-	f.forgot, f.panes = head.forgot, nil
-	f.front = hashSet{used: int(head.used)}
-	flat.Read(r, "slots", &f.front.slots)
-	if len(f.front.slots) == 0 {
-		f.front.slots = nil
-	} else if len(f.front.slots) != frontSlots && r.Err == nil {
-		r.Err = flat.ErrShort
-	}
-	for range min(head.panes, filterPanes) {
-		var used int64
-		var p hashSet
-		flat.ReadValue(r, "used", &used)
-		flat.Read(r, "slots", &p.slots)
-		if p.used = int(used); r.Err == nil && len(p.slots) == 0 {
-			r.Err = flat.ErrShort
-		}
-		f.panes = append(f.panes, p)
+	s.Spill.Out.ReadState(r)
+	s.Records.ReadState(r)
+	s.Names.ReadState(r)
+	s.ReadScans(r)
+	s.Partial.ReadState(r)
+	s.Values.ReadState(r)
+	s.Twice.ReadState(r)
+	s.Aborts.ReadState(r)
+	s.ReadSigns(r)
+	s.ReadKept(r)
+	s.Ids.ReadState(r)
+	s.SessionIndexes = nil
+	s.Stamp = 0
+	for k := range s.Keys {
+		s.Keys[k].Stamp, s.Keys[k].Touch = 0, 0
 	}
 }

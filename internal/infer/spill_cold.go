@@ -2,6 +2,7 @@ package infer
 
 import (
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
 // ColdKeys moves the hand on to the next key that may go out. It passes at most the given number of
@@ -10,23 +11,23 @@ import (
 func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	for *visits > 0 {
 		*visits--
-		if s.spill.hand++; int(s.spill.hand) >= len(s.keys) {
-			s.spill.hand = 1
-			if len(s.keys) == 1 {
+		if s.Spill.Hand++; int(s.Spill.Hand) >= len(s.Keys) {
+			s.Spill.Hand = 1
+			if len(s.Keys) == 1 {
 				return nil
 			}
 		}
-		k := s.spill.hand
-		x := &s.keys[k]
-		if x.count == 0 {
+		k := s.Spill.Hand
+		x := &s.Keys[k]
+		if x.Count == 0 {
 			continue
 		}
-		if x.flags&used != 0 {
-			x.flags &^= used
+		if x.Flags&ledger.Used != 0 {
+			x.Flags &^= ledger.Used
 			continue
 		}
 		if s.coldGroup(k, pinned) {
-			return s.spill.group
+			return s.Spill.Group
 		}
 	}
 	return nil
@@ -34,61 +35,57 @@ func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 
 // coldGroup says whether k may go out together with all other keys of the transactions of unknown
 // outcome that it names. Its result is in s.spill.group. Whether such a transaction took effect is
-// looked up in all its writes and their readers (observedSome, proofs). So these keys are in memory
+// looked up in all its writes and their readers (ObservedSome, proofs). So these keys are in memory
 // together, or out. Only its session may hold on to the transaction besides.
 func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
-	p := &s.spill
-	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]
-	for i := 0; i < len(p.group); i++ {
-		g := p.group[i]
-		if len(p.group) > maxGroup || s.keys[g].flags&used != 0 || contains(pinned, g) || !s.cold(g) {
+	p := &s.Spill
+	p.Group, p.Unsure = append(p.Group[:0], k), p.Unsure[:0]
+	for i := 0; i < len(p.Group); i++ {
+		g := p.Group[i]
+		if len(p.Group) > maxGroup || s.Keys[g].Flags&ledger.Used != 0 || contains(pinned, g) || !s.cold(g) {
 			return false
 		}
-		for _, v := range p.versions {
-			for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
-				s.joinGroup(s.writes[id].txn, 0)
+		for _, v := range p.Versions {
+			for id := s.Versions[v].Writes; id != 0; id = s.Writes[id].NextOfVer {
+				s.joinGroup(s.Writes[id].Txn, 0)
 			}
-			if n := s.versions[v].witness; n != 0 {
+			if n := s.Versions[v].Witness; n != 0 {
 				s.joinGroup(n, 1)
 			}
 		}
 	}
-	for _, u := range p.unsure {
-		x := &s.txns[u.txn]
-		if s.sessions[x.session].unsure == u.txn {
-			u.pins++ // for the order of its session, its ranks are enough
+	for _, u := range p.Unsure {
+		x := &s.Txns[u.Txn]
+		if s.Sessions[x.Session].Unsure == u.Txn {
+			u.Pins++ // for the order of its session, its ranks are enough
 		}
-		if x.pins != u.pins || x.due > 0 { // a question names its reads: the answer rests on the transactions that saw it take effect
+		if x.Pins != u.Pins || x.Due > 0 { // a question names its reads: the answer rests on the transactions that saw it take effect
 			return false
 		}
 	}
 	return true
 }
 
-// unsure is a transaction of unknown outcome in a group, and what of its pins is
-// known.
-type unsure struct{ txn, pins uint32 }
-
 // joinGroup adds the keys that n wrote to the group if its outcome is unknown, and
 // so many pins.
 func (s *memory) joinGroup(n, pins uint32) {
-	if s.txns[n].flags&unknown == 0 {
+	if s.Txns[n].Flags&ledger.Unknown == 0 {
 		return
 	}
-	p := &s.spill
-	for i := range p.unsure {
-		if p.unsure[i].txn == n {
-			p.unsure[i].pins += pins
+	p := &s.Spill
+	for i := range p.Unsure {
+		if p.Unsure[i].Txn == n {
+			p.Unsure[i].Pins += pins
 			return
 		}
 	}
-	for id := s.txns[n].writes; id != 0 && len(p.group) <= maxGroup; id = s.writes[id].nextOfTxn {
+	for id := s.Txns[n].Writes; id != 0 && len(p.Group) <= maxGroup; id = s.Writes[id].NextOfTxn {
 		pins++
-		if k := s.versions[s.writes[id].version].key; !contains(p.group, k) {
-			p.group = append(p.group, k)
+		if k := s.Versions[s.Writes[id].Version].Key; !contains(p.Group, k) {
+			p.Group = append(p.Group, k)
 		}
 	}
-	p.unsure = append(p.unsure, unsure{n, pins})
+	p.Unsure = append(p.Unsure, ledger.Unsure{Txn: n, Pins: pins})
 }
 
 func contains(ks []uint32, k uint32) bool {
@@ -102,28 +99,19 @@ func contains(ks []uint32, k uint32) bool {
 
 // cold says whether k may go out; its versions are then in s.spill.versions.
 func (s *memory) cold(k uint32) bool {
-	x := &s.keys[k]
-	if x.count > maxSpilledVersions || x.kind > event.List || x.flags&element != 0 || len(s.ordered) > 0 {
+	x := &s.Keys[k]
+	if x.Count > maxSpilledVersions || x.Kind > event.List || x.Flags&ledger.Element != 0 || s.HasRanges() {
 		return false // scans look for these
 	}
-	vs := append(s.spill.versions[:0], x.initial)
-	if x.kind == event.List {
-		v := x.first
-		if v == x.initial {
-			v = s.versions[v].next
-		}
-		for ; v != 0 && len(vs) <= int(x.count); v = s.versions[v].next {
-			vs = append(vs, v)
-		}
-		for v := x.unplaced; v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
-			vs = append(vs, v)
-		}
+	vs := append(s.Spill.Versions[:0], x.Initial)
+	if x.Kind == event.List {
+		vs = s.Elements(vs, k)
 	}
-	for v := *s.keptHead(k); v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
+	for v := *s.KeptHead(k); v != 0 && len(vs) <= int(x.Count); v = s.Versions[v].Sibling {
 		vs = append(vs, v)
 	}
-	s.spill.versions = vs
-	if len(vs) != int(x.count) {
+	s.Spill.Versions = vs
+	if len(vs) != int(x.Count) {
 		return false
 	}
 	for _, v := range vs {
@@ -135,20 +123,20 @@ func (s *memory) cold(k uint32) bool {
 }
 
 func (s *memory) coldVersion(v uint32) bool {
-	x := &s.versions[v]
-	if x.readers != 0 || x.due != 0 || x.flags&lateReaders != 0 {
+	x := &s.Versions[v]
+	if x.Readers != 0 || x.Due != 0 || x.Flags&ledger.LateReaders != 0 {
 		return false
 	}
-	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-		if !s.coldMember(s.writes[id].txn) {
+	for id := x.Writes; id != 0; id = s.Writes[id].NextOfVer {
+		if !s.coldMember(s.Writes[id].Txn) {
 			return false
 		}
 	}
-	return x.witness == 0 || s.coldMember(x.witness)
+	return x.Witness == 0 || s.coldMember(x.Witness)
 }
 
 // coldMember says whether n has retired and can be named by its id.
 func (s *memory) coldMember(n uint32) bool {
-	x := &s.txns[n]
-	return x.flags&retired != 0 && x.state == counted && x.id != (event.Hash{})
+	x := &s.Txns[n]
+	return x.Flags&ledger.Retired != 0 && x.State == ledger.Counted && x.Id != (event.Hash{})
 }

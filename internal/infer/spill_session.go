@@ -5,25 +5,14 @@ import (
 	"fmt"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-func (s *ledger) newSession(h event.Hash, name []byte) uint32 {
-	id, ok := s.free.sessions.Take()
-	if !ok {
-		id = uint32(len(s.sessions))
-		s.sessions = append(s.sessions, session{})
-	}
-	s.spill.made++
-	s.sessions[id] = session{hash: h, name: s.names.put(name), flags: recent}
-	s.bySession.insert(h.Lo, id)
-	return id
-}
-
-func (s *memory) lookupSession(h event.Hash) uint32 {
-	x := &s.bySession
-	i, mask, fp := x.start(h.Lo)
-	for x.slots[i] != 0 {
-		if slot := x.slots[i]; uint32(slot>>32) == fp && s.sessions[uint32(slot)].hash == h {
+func (s *memory) LookupSession(h event.Hash) uint32 {
+	x := &s.BySession
+	i, mask, fp := x.Start(h.Lo)
+	for x.Slots[i] != 0 {
+		if slot := x.Slots[i]; uint32(slot>>32) == fp && s.Sessions[uint32(slot)].Hash == h {
 			return uint32(slot)
 		}
 		i = (i + 1) & mask
@@ -35,22 +24,22 @@ func (s *memory) lookupSession(h event.Hash) uint32 {
 func (s *memory) ColdSession(visits *int) uint32 {
 	for *visits > 0 {
 		*visits--
-		if s.spill.sessHand++; int(s.spill.sessHand) >= len(s.sessions) {
-			s.spill.sessHand = 1
-			if len(s.sessions) == 1 {
+		if s.Spill.SessHand++; int(s.Spill.SessHand) >= len(s.Sessions) {
+			s.Spill.SessHand = 1
+			if len(s.Sessions) == 1 {
 				return 0
 			}
 		}
-		x := &s.sessions[s.spill.sessHand]
-		if x.hash == (event.Hash{}) {
+		x := &s.Sessions[s.Spill.SessHand]
+		if x.Hash == (event.Hash{}) {
 			continue
 		}
-		if x.flags&recent != 0 {
-			x.flags &^= recent
+		if x.Flags&ledger.Recent != 0 {
+			x.Flags &^= ledger.Recent
 			continue
 		}
-		if x.refs == 0 && x.last == 0 && (x.retired == 0 || s.coldMember(x.retired)) && (x.unsure == 0 || s.coldMember(x.unsure)) {
-			return s.spill.sessHand
+		if x.Refs == 0 && x.Last == 0 && (x.Retired == 0 || s.coldMember(x.Retired)) && (x.Unsure == 0 || s.coldMember(x.Unsure)) {
+			return s.Spill.SessHand
 		}
 	}
 	return 0
@@ -58,89 +47,89 @@ func (s *memory) ColdSession(visits *int) uint32 {
 
 // SpillSession appends the record of the session, which ColdSession gave, to dst
 // and forgets it.
-func (s *memory) SpillSession(dst []byte, id uint32) (Ref, []byte) {
-	x := &s.sessions[id]
-	ref := Ref{SessionRecord, x.hash}
-	dst = append(dst, recordVersion, byte(x.flags&^recent))
-	name := s.names.get(x.name)
+func (s *memory) SpillSession(dst []byte, id uint32) (ledger.Ref, []byte) {
+	x := &s.Sessions[id]
+	ref := ledger.Ref{Kind: SessionRecord, Hash: x.Hash}
+	dst = append(dst, ledger.RecordVersion, byte(x.Flags&^ledger.Recent))
+	name := s.Names.Get(x.Name)
 	dst = append(binary.AppendUvarint(dst, uint64(len(name))), name...)
-	members := [2]uint32{x.retired, x.unsure}
+	members := [2]uint32{x.Retired, x.Unsure}
 	for _, n := range members {
-		dst = appendHash(dst, s.txns[n].id) // of none, the zero hash
+		dst = appendHash(dst, s.Txns[n].Id) // of none, the zero hash
 	}
-	if int(id) < len(s.seqs) {
-		dst = binary.AppendVarint(dst, s.seqs[id].base)
-		dst = binary.AppendUvarint(dst, uint64(len(s.seqs[id].words)))
-		for _, w := range s.seqs[id].words {
+	if int(id) < len(s.Seqs) {
+		dst = binary.AppendVarint(dst, s.Seqs[id].Base)
+		dst = binary.AppendUvarint(dst, uint64(len(s.Seqs[id].Words)))
+		for _, w := range s.Seqs[id].Words {
 			dst = binary.LittleEndian.AppendUint64(dst, w)
 		}
-		s.seqWords -= int64(len(s.seqs[id].words))
-		s.seqs[id] = seqSet{}
+		s.SeqWords -= int64(len(s.Seqs[id].Words))
+		s.Seqs[id] = ledger.SeqSet{}
 	} else {
 		dst = append(dst, 0, 0)
 	}
-	if int(id) < len(s.sessionIndexes) {
-		s.sessionIndexes[id] = sessionIndex{}
+	if int(id) < len(s.SessionIndexes) {
+		s.SessionIndexes[id] = ledger.SessionIndex{}
 	}
-	s.bySession.remove(x.hash.Lo, id)
-	s.names.drop(x.name)
-	*x = session{}
-	s.free.sessions.Give(id)
+	s.BySession.Remove(x.Hash.Lo, id)
+	s.Names.Drop(x.Name)
+	*x = ledger.Session{}
+	s.Free.Sessions.Give(id)
 	for _, n := range members {
 		if n != 0 {
-			s.txns[n].away++
-			s.unpin(n)
+			s.Txns[n].Away++
+			s.Unpin(n)
 		}
 	}
-	s.spill.out.add(ref)
-	s.spill.sessions++
+	s.Spill.Out.Add(ref)
+	s.Spill.Sessions++
 	return ref, dst
 }
 
 // BringSession takes back the session that SpillSession wrote out. Its last
 // member must be in memory.
 func (s *memory) BringSession(h event.Hash, record []byte) error {
-	if s.lookupSession(h) != 0 {
+	if s.LookupSession(h) != 0 {
 		return nil
 	}
-	r := recordReader{b: record}
-	r.version()
-	flags := sessionFlags(r.byte())
-	name := r.bytes(r.uint())
-	last := [2]event.Hash{r.hash(), r.hash()}
-	x := seqSet{base: r.int()}
-	words := r.uint()
-	for ; words > 0 && r.err == nil; words-- {
-		x.words = append(x.words, r.fixed())
+	r := ledger.RecordReader{B: record}
+	r.Version()
+	flags := ledger.SessionFlags(r.Byte())
+	name := r.Bytes(r.Uint())
+	last := [2]event.Hash{r.Hash(), r.Hash()}
+	x := ledger.SeqSet{Base: r.Int()}
+	words := r.Uint()
+	for ; words > 0 && r.Err == nil; words-- {
+		x.Words = append(x.Words, r.Fixed())
 	}
 	var members [2]uint32
 	for i, h := range last {
 		if h == (event.Hash{}) {
 			continue
 		}
-		if members[i] = s.lookupTxn(h); members[i] == 0 && r.err == nil {
-			r.err = ErrRecord
+		if members[i] = s.LookupTxn(h); members[i] == 0 && r.Err == nil {
+			r.Err = ledger.ErrRecord
 		}
 	}
-	if r.err != nil {
-		return fmt.Errorf("session: %w", r.err)
+	if r.Err != nil {
+		return fmt.Errorf("session: %w", r.Err)
 	}
-	id := s.newSession(h, name)
-	s.sessions[id].flags |= flags
-	for int(id) >= len(s.seqs) {
-		s.seqs = append(s.seqs, seqSet{})
+	id := s.NewSession(h, name)
+	s.Sessions[id].Flags |= flags
+	for int(id) >= len(s.Seqs) {
+		s.Seqs = append(s.Seqs, ledger.SeqSet{})
 	}
-	s.seqs[id] = x
-	s.seqWords += int64(len(x.words))
-	s.sessions[id].retired, s.sessions[id].unsure = members[0], members[1]
+	s.Seqs[id] = x
+	s.SeqWords += int64(len(x.Words))
+	s.Sessions[id].Retired, s.Sessions[id].Unsure = members[0], members[1]
 	for _, n := range members {
 		if n != 0 {
-			s.txns[n].away--
-			s.txns[n].session = id
-			s.pin(n)
+			s.Txns[n].Away--
+			s.Txns[n].Session = id
+			s.Pin(n)
 		}
 	}
-	s.spill.sessions--
-	s.spill.returned++
+	s.Spill.Sessions--
+	s.Spill.Returned++
 	return nil
 }

@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/infer/causes"
+	"github.com/isowatch/isowatch/internal/infer/ledger"
+)
 
 // At 64,000 live transactions the tables are larger than the caches. A transaction touches some thirty
 // places in these tables, and finds most of them by way of another place. So the places of many
@@ -12,24 +16,24 @@ import "github.com/isowatch/isowatch/event"
 // valid until the next call.
 func (s *memory) Plan(b *event.Batch, txns []int32) []uint32 {
 	s.near, s.walk = s.near[:0], s.walk[:0]
-	s.plan, s.planOf, s.planAt = s.plan[:0], s.planOf[:0], 0
-	s.planned, s.planFreed = b, s.freed
-	if len(s.byKey.slots) == 0 || len(s.byVersion.slots) == 0 || len(s.byID.slots) == 0 {
+	s.Planned, s.planOf, s.planAt = s.Planned[:0], s.planOf[:0], 0
+	s.planned, s.PlanFreed = b, s.Freed
+	if len(s.ByKey.Slots) == 0 || len(s.ByVersion.Slots) == 0 || len(s.ByID.Slots) == 0 {
 		s.planned = nil
 		return nil
 	}
 	// Each loop is a function of its own, so its variables stay in registers.
 	sum := s.planOps(b, txns)
-	sum += planKeyHomes(s.plan, b.Ops, s.byKey.slots)
-	for i := range s.plan {
-		if o := &b.Ops[s.plan[i].op]; o.Kind != event.Read {
-			sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
+	sum += planKeyHomes(s.Planned, b.Ops, s.ByKey.Slots)
+	for i := range s.Planned {
+		if o := &b.Ops[s.Planned[i].Op]; o.Kind != event.Read {
+			sum += s.Values.Warm(ledger.VersionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
 		}
 	}
-	sum += planKeys(s.plan, &s.byKey, s.keys)
-	sum += planVersionHomes(s.plan, b.Ops, s.byVersion.slots)
-	sum += planVersions(s.plan, &s.byVersion, s.versions)
-	confirmKeys(s.plan, b.Ops, s.keys)
+	sum += planKeys(s.Planned, &s.ByKey, s.Keys)
+	sum += planVersionHomes(s.Planned, b.Ops, s.ByVersion.Slots)
+	sum += planVersions(s.Planned, &s.ByVersion, s.Versions)
+	confirmKeys(s.Planned, b.Ops, s.Keys)
 	sum += s.planReaders(b.Ops)
 	s.warmed = sum
 	return s.near
@@ -37,79 +41,79 @@ func (s *memory) Plan(b *event.Batch, txns []int32) []uint32 {
 
 // planOps lists the operations of these transactions.
 func (s *memory) planOps(b *event.Batch, txns []int32) (sum uint64) {
-	plan, of := s.plan, s.planOf
+	plan, of := s.Planned, s.planOf
 	for _, i := range txns {
 		t := &b.Txns[i]
-		sum += s.byID.home(t.IDHash.Lo)
+		sum += s.ByID.Home(t.IDHash.Lo)
 		n := t.NumOps
 		if n > maxPlanned || t.Epoch.Len > 0 {
 			n = 0 // a large one's own operations overlap well enough
 		}
 		of = append(of, planOf{first: uint32(len(plan)), n: n, op: t.FirstOp})
 		for op := t.FirstOp; op < t.FirstOp+n; op++ {
-			plan = append(plan, planned{op: op})
+			plan = append(plan, causes.Planned{Op: op})
 		}
 	}
-	s.plan, s.planOf = plan, of
+	s.Planned, s.planOf = plan, of
 	return sum
 }
 
 // planKeyHomes looks up where looking for the keys begins.
-func planKeyHomes(plan []planned, ops []event.Op, slots []uint64) (sum uint64) {
+func planKeyHomes(plan []causes.Planned, ops []event.Op, slots []uint64) (sum uint64) {
 	for i := range plan {
 		p := &plan[i]
-		p.fp = fingerprint(ops[p.op].KeyHash.Lo)
-		sum += slots[int(p.fp)&(len(slots)-1)]
+		p.Fp = ledger.Fingerprint(ops[p.Op].KeyHash.Lo)
+		sum += slots[int(p.Fp)&(len(slots)-1)]
 	}
 	return sum
 }
 
 // planKeys finds what may be the keys.
-func planKeys(plan []planned, x *index, keys []key) (sum uint64) {
-	slots := x.slots
+func planKeys(plan []causes.Planned, x *ledger.Index, keys []ledger.Key) (sum uint64) {
+	slots := x.Slots
 	for i := range plan {
 		p := &plan[i]
-		slot := slots[int(p.fp)&(len(slots)-1)]
-		if uint32(slot>>32) != p.fp && slot != 0 {
-			slot = x.next(p.fp)
+		slot := slots[int(p.Fp)&(len(slots)-1)]
+		if uint32(slot>>32) != p.Fp && slot != 0 {
+			slot = x.Next(p.Fp)
 		}
-		p.key = uint32(slot)
-		sum += uint64(keys[uint32(slot)].stamp)
+		p.Key = uint32(slot)
+		sum += uint64(keys[uint32(slot)].Stamp)
 	}
 	return sum
 }
 
 // planVersionHomes looks up where looking for the versions begins.
-func planVersionHomes(plan []planned, ops []event.Op, slots []uint64) (sum uint64) {
+func planVersionHomes(plan []causes.Planned, ops []event.Op, slots []uint64) (sum uint64) {
 	for i := range plan {
 		p := &plan[i]
-		p.fp = fingerprint(versionHash(p.key, ops[p.op].ValueHash))
-		sum += slots[int(p.fp)&(len(slots)-1)]
+		p.Fp = ledger.Fingerprint(ledger.VersionHash(p.Key, ops[p.Op].ValueHash))
+		sum += slots[int(p.Fp)&(len(slots)-1)]
 	}
 	return sum
 }
 
 // planVersions finds what may be the versions.
-func planVersions(plan []planned, x *index, versions []version) (sum uint64) {
-	slots := x.slots
+func planVersions(plan []causes.Planned, x *ledger.Index, versions []ledger.Version) (sum uint64) {
+	slots := x.Slots
 	for i := range plan {
 		p := &plan[i]
-		slot := slots[int(p.fp)&(len(slots)-1)]
-		if uint32(slot>>32) != p.fp && slot != 0 {
-			slot = x.next(p.fp)
+		slot := slots[int(p.Fp)&(len(slots)-1)]
+		if uint32(slot>>32) != p.Fp && slot != 0 {
+			slot = x.Next(p.Fp)
 		}
-		p.version = uint32(slot)
-		sum += uint64(versions[uint32(slot)].writer)
+		p.Version = uint32(slot)
+		sum += uint64(versions[uint32(slot)].Writer)
 	}
 	return sum
 }
 
 // confirmKeys forgets the places that hold other keys.
-func confirmKeys(plan []planned, ops []event.Op, keys []key) {
+func confirmKeys(plan []causes.Planned, ops []event.Op, keys []ledger.Key) {
 	for i := range plan {
 		p := &plan[i]
-		if x, h := &keys[p.key], &ops[p.op].KeyHash; x.hash.Lo != h.Lo || x.hash.Hi != h.Hi {
-			p.key = 0
+		if x, h := &keys[p.Key], &ops[p.Op].KeyHash; x.Hash.Lo != h.Lo || x.Hash.Hi != h.Hi {
+			p.Key = 0
 		}
 	}
 }
@@ -117,20 +121,20 @@ func confirmKeys(plan []planned, ops []event.Op, keys []key) {
 // planReaders forgets the versions that are others, and looks up the readers of
 // those that will be overwritten, and the writers.
 func (s *memory) planReaders(ops []event.Op) (sum uint64) {
-	versions, readers, plan, near := s.versions, s.readers, s.plan, s.near
+	versions, readers, plan, near := s.Versions, s.Readers, s.Planned, s.near
 	for i := range plan {
 		p := &plan[i]
-		v := &versions[p.version]
-		if h := &ops[p.op].ValueHash; v.key != p.key || p.key == 0 || v.hash.Lo != h.Lo || v.hash.Hi != h.Hi {
-			p.version = 0
+		v := &versions[p.Version]
+		if h := &ops[p.Op].ValueHash; v.Key != p.Key || p.Key == 0 || v.Hash.Lo != h.Lo || v.Hash.Hi != h.Hi {
+			p.Version = 0
 			continue
 		}
-		if v.writer != 0 {
-			near = append(near, v.writer)
+		if v.Writer != 0 {
+			near = append(near, v.Writer)
 		}
-		sum += uint64(readers[v.readers].txn)
-		if v.readers != 0 && i+1 < len(plan) && plan[i+1].key == p.key { // who reads and writes walks the readers
-			s.walk = append(s.walk, v.readers)
+		sum += uint64(readers[v.Readers].Txn)
+		if v.Readers != 0 && i+1 < len(plan) && plan[i+1].Key == p.Key { // who reads and writes walks the readers
+			s.walk = append(s.walk, v.Readers)
 		}
 	}
 	walk := s.walk
@@ -138,11 +142,11 @@ func (s *memory) planReaders(ops []event.Op) (sum uint64) {
 		k := 0
 		for _, at := range walk {
 			r, more := &readers[at], 0
-			near = append(near, r.txn)
-			walk[k] = r.older
+			near = append(near, r.Txn)
+			walk[k] = r.Older
 			// Behind the oldest one is another object, or nothing. No branch: it would wait for
 			// the load.
-			if readers[r.older].version == r.version {
+			if readers[r.Older].Version == r.Version {
 				more = 1
 			}
 			k += more
@@ -160,15 +164,12 @@ const warmReaders = 12
 // maxPlanned bounds the operations of a transaction that are looked up ahead.
 const maxPlanned = 16
 
-// planned is where an operation leads; 0 is not known.
-type planned struct{ key, version, op, fp uint32 }
-
 // planOf are the operations of one transaction in the plan.
 type planOf struct{ first, n, op uint32 }
 
 // takePlan moves the plan on to t, and forgets it when t is not what was planned.
 func (s *memory) takePlan(b *event.Batch, t *event.Txn) {
-	s.planFrom, s.planTo = 0, 0
+	s.PlanFrom, s.PlanTo = 0, 0
 	if s.planned != b {
 		return
 	}
@@ -176,7 +177,7 @@ func (s *memory) takePlan(b *event.Batch, t *event.Txn) {
 		p := s.planOf[s.planAt]
 		s.planAt++
 		if p.op == t.FirstOp {
-			s.planFrom, s.planTo = p.first, p.first+p.n
+			s.PlanFrom, s.PlanTo = p.first, p.first+p.n
 			return
 		}
 	}
@@ -185,80 +186,59 @@ func (s *memory) takePlan(b *event.Batch, t *event.Txn) {
 
 // plannedKey is the key of the i-th operation, when the plan knows it.
 func (s *kinds) plannedKey(i int) uint32 {
-	if at := s.planFrom + uint32(i); at < s.planTo {
-		return s.plan[at].key
+	if at := s.PlanFrom + uint32(i); at < s.PlanTo {
+		return s.Planned[at].Key
 	}
 	return 0
-}
-
-// plannedVersion is the version of k with this value that the i-th operation is
-// about, when the plan knows it and it is still there.
-func (s *registers) plannedVersion(i, k uint32, h event.Hash) uint32 {
-	if at := s.planFrom + i; at < s.planTo {
-		if v := s.plan[at].version; v != 0 {
-			if x := &s.versions[v]; x.key == k && x.hash == h {
-				return v
-			}
-		}
-	}
-	return s.internVersion(k, h)
 }
 
 // WarmRetire looks up what [State.Retire] of these transactions will need.
 func (s *memory) WarmRetire(ns []uint32) {
 	sum := uint64(0)
 	for _, n := range ns {
-		t := &s.txns[n]
-		sum += uint64(t.pins) + t.id.Lo
+		t := &s.Txns[n]
+		sum += uint64(t.Pins) + t.Id.Lo
 	}
 	// A transaction's records lie together, the one made last at the end.
 	for _, n := range ns {
-		t := &s.txns[n]
-		sum += uint64(s.readers[t.reads].txn) + uint64(s.readers[t.reads-min(t.reads, 3)].txn) + uint64(s.writes[t.writes].txn)
+		t := &s.Txns[n]
+		sum += uint64(s.Readers[t.Reads].Txn) + uint64(s.Readers[t.Reads-min(t.Reads, 3)].Txn) + uint64(s.Writes[t.Writes].Txn)
 	}
 	for _, n := range ns {
-		t := &s.txns[n]
-		for id := t.reads; id != 0; id = s.readers[id].nextOfTxn {
-			sum += uint64(s.versions[s.readers[id].version].readers)
+		t := &s.Txns[n]
+		for id := t.Reads; id != 0; id = s.Readers[id].NextOfTxn {
+			sum += uint64(s.Versions[s.Readers[id].Version].Readers)
 		}
-		for id := t.writes; id != 0; id = s.writes[id].nextOfTxn {
-			w := &s.writes[id]
-			sum += uint64(s.versions[w.version].flags) + uint64(s.versions[w.pred].flags)
+		for id := t.Writes; id != 0; id = s.Writes[id].NextOfTxn {
+			w := &s.Writes[id]
+			sum += uint64(s.Versions[w.Version].Flags) + uint64(s.Versions[w.Pred].Flags)
 		}
 	}
 	// An overwritten version whose last reader goes may go as well.
 	for _, n := range ns {
-		for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-			v := s.readers[id].version
-			if x := &s.versions[v]; x.oldest == id && x.readers == id && x.over != 0 {
-				sum += uint64(s.writes[x.writes].txn) + uint64(s.writes[x.over].txn) + s.byVersion.home(versionHash(x.key, x.hash))
+		for id := s.Txns[n].Reads; id != 0; id = s.Readers[id].NextOfTxn {
+			v := s.Readers[id].Version
+			if x := &s.Versions[v]; x.Oldest == id && x.Readers == id && x.Over != 0 {
+				sum += uint64(s.Writes[x.Writes].Txn) + uint64(s.Writes[x.Over].Txn) + s.ByVersion.Home(ledger.VersionHash(x.Key, x.Hash))
 				s.walk = append(s.walk, v)
 			}
 		}
 	}
 	for i, v := range s.walk {
-		x := &s.versions[v]
-		w := s.writes[x.writes].txn
+		x := &s.Versions[v]
+		w := s.Writes[x.Writes].Txn
 		s.walk[i] = w
-		sum += uint64(s.txns[w].flags) + s.txns[w].id.Lo + uint64(s.txns[s.writes[x.over].txn].flags)
+		sum += uint64(s.Txns[w].Flags) + s.Txns[w].Id.Lo + uint64(s.Txns[s.Writes[x.Over].Txn].Flags)
 	}
 	// Transactions that only read go at once. Writers go with the versions that they wrote.
-	if len(s.byID.slots) > 0 {
+	if len(s.ByID.Slots) > 0 {
 		for _, n := range ns {
-			sum += s.byID.home(s.txns[n].id.Lo)
+			sum += s.ByID.Home(s.Txns[n].Id.Lo)
 		}
 		for _, w := range s.walk {
-			sum += s.byID.home(s.txns[w].id.Lo)
+			sum += s.ByID.Home(s.Txns[w].Id.Lo)
 		}
 	}
 	s.walk = s.walk[:0]
 	s.warmed = sum
-}
-
-func (f *filter) warm(h uint64) (sum uint64) {
-	at := mix(max(h, 1))
-	for i := range f.panes {
-		sum += f.panes[i].slots[at&uint64(len(f.panes[i].slots)-1)]
-	}
-	return sum
 }

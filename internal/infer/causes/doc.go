@@ -1,0 +1,10 @@
+// Package causes knows whom a reader can have read from. It has two rooms.
+//
+// [Absences] has what no record has told yet: attempts without a record, what waits for a record, and patterns of
+// keys whose values repeat. Some findings rest on the absence of a record: aborted, garbage and duplicate reads. They
+// wait until the watermark has passed the reader's end; see absence.go.
+//
+// [Causes] goes by time and by what others saw: cause precedes effect.
+//
+// The rooms below a kind of data ask it by [Above].
+package causes

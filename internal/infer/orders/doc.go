@@ -1,0 +1,7 @@
+// Package orders has versions whose order records give: by a number, by commit timestamps, or in part, as sessions
+// and real time met them.
+//
+//   - ordered.go: versions with a number stand in the spine of their key
+//   - partial.go, visit.go: visits of a key that follow each other order its versions in part
+//   - version_cycle.go: an order that contradicts itself is reported, and given up
+package orders
