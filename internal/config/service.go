@@ -145,13 +145,14 @@ func (e *Embedded) fields() []field {
 type PlacedInput struct {
 	Input
 	Source string
+	Only   bool // no record is of another source
 }
 
 // AllInputs are the inputs of the sources and the inputs without one.
 func (s *Service) AllInputs() []PlacedInput {
 	var all []PlacedInput
 	for _, x := range s.placed() {
-		all = append(all, PlacedInput{*x.Input, x.Source})
+		all = append(all, PlacedInput{*x.Input, x.Source, x.only})
 	}
 	return all
 }
@@ -163,11 +164,11 @@ func (s *Service) placed() []placedInput {
 		if p := s.Inputs[i].Probe; p != nil {
 			of = p.SourceName()
 		}
-		all = append(all, placedInput{&s.Inputs[i], of, at("inputs", i)})
+		all = append(all, placedInput{&s.Inputs[i], of, s.Inputs[i].Probe != nil, at("inputs", i)})
 	}
 	for n := range s.Sources {
 		for i := range s.Sources[n].Inputs {
-			all = append(all, placedInput{&s.Sources[n].Inputs[i], s.Sources[n].Name, join(at("sources", n), at("inputs", i))})
+			all = append(all, placedInput{&s.Sources[n].Inputs[i], s.Sources[n].Name, s.Sources[n].OwnInputs, join(at("sources", n), at("inputs", i))})
 		}
 	}
 	return all

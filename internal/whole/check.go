@@ -95,6 +95,8 @@ type Report struct {
 
 	Raws map[string][]finding.Raw `json:"-"` // records as they came in, by the finding's id
 
+	Numbers words.Numbers `json:"-"` // in positions
+
 	reads int64 // that were taken in
 }
 
@@ -488,6 +490,14 @@ func RefutesAny(names []string, asked []isolation.Level) bool {
 		}
 	}
 	return slices.ContainsFunc(asked, func(l isolation.Level) bool { return l.Refuted(weakest) })
+}
+
+// NumbersOf are the numbers in positions in a recording.
+func NumbersOf(f history.Format) words.Numbers {
+	if f == history.DBCop || f == history.DBCopJSON || f == history.Cobra {
+		return words.Bytes
+	}
+	return words.Lines
 }
 
 // PartitionOf is the name under which positions in a file are printed.

@@ -74,6 +74,7 @@ func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.
 	}
 	h.End(nil)
 	r := h.Report(name)
+	r.Numbers = NumbersOf(in.Format)
 	if w.Raws > 0 {
 		r.Raws = w.came(in, h, r)
 	}
@@ -163,7 +164,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) *Report {
 	r := &Report{
 		File: name, Format: string(in.Format), Transactions: of.Committed + of.Aborted + of.Unknown,
-		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
+		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{}, Numbers: NumbersOf(in.Format),
 		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Unknown: of.Unknown, Operations: of.Operations},
 	}
 	if w.Expecting {
