@@ -145,6 +145,9 @@ func RecordID(rec []byte) string {
 	return string(r.bytes())
 }
 
+// RecordTimed says whether the transaction in a record of [AppendRecord] has times.
+func RecordTimed(rec []byte) bool { return len(rec) > 1 && TxnFlags(rec[1]>>2)&HasTimes != 0 }
+
 // decodeOp reads one operation of [appendOp] and appends it to b.
 func (d *Decoder) decodeOp(b *Batch, rec []byte) error {
 	if uint64(len(b.Data))+uint64(len(rec))+maxRaw > math.MaxUint32 {

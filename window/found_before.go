@@ -31,7 +31,7 @@ func (m *Machine) deletedSince(d *infer.Deletion) {
 func (o *core) endedAt(f *openFinding) int64 {
 	last := int64(math.MinInt64)
 	for _, n := range slices.Concat(f.members, f.shown) {
-		if r := o.record(n); r.Flags&event.HasTimes == 0 {
+		if !event.RecordTimed(o.infer.Record(n)) {
 			return math.MaxInt64
 		}
 		last = max(last, o.infer.Info(n).End)

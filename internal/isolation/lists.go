@@ -152,7 +152,7 @@ func listed(w *finding.Witness, key string) bool {
 		ops := w.Txns[i].Ops
 		for j := range ops { // a slices function would copy each
 			o := &ops[j]
-			if o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && !o.Data.Parts()) {
+			if (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && !o.Data.Parts()) && o.Key == key {
 				return true
 			}
 		}

@@ -109,15 +109,19 @@ func (h *History) holdingByRules(levels []isolation.Level) []isolation.Level {
 	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
 		return h.lists.authors != nil || !byRules(l) || l.Family == isolation.StrongSession && h.sessionless
 	})
-	upTo, plain := saturation.Rule(0), false
+	upTo, untimed := saturation.Rule(0), false
 	for _, l := range asked {
 		if l.Family != isolation.Strong {
-			upTo, plain = max(upTo, rules[l.Base]), true
+			upTo, untimed = max(upTo, rules[l.Base]), true
 		}
 	}
 	var v saturation.Verdicts
-	if plain {
-		v = h.numbers.Decide(upTo)
+	if untimed {
+		v = h.numbers.DecideAsked(saturation.Asked{
+			UpTo:    upTo,
+			Alone:   all(asked, func(l isolation.Level) bool { return l.Family == isolation.Strong || rules[l.Base] == upTo }),
+			Session: all(asked, func(l isolation.Level) bool { return l.Family != isolation.Plain }),
+		})
 	}
 	strong := h.strongest(asked)
 	return slices.DeleteFunc(asked, func(l isolation.Level) bool {

@@ -64,27 +64,44 @@ func (h *History) preds(t uint32) []uint32 {
 	return h.Preds[h.Before[t]:h.Before[t+1]]
 }
 
+// Asked says which verdicts are wanted.
+type Asked struct {
+	// UpTo is the strongest rule; 0 asks for Ordered only.
+	UpTo Rule
+	// Alone says that no weaker one is asked for.
+	Alone bool
+	// Session says that plain levels are not asked for.
+	Session bool
+}
+
 // Decide decides h at the levels up to the rule; 0 asks for Ordered only. It may
 // sort what a transaction wrote.
-func (h *History) Decide(upTo Rule) Verdicts {
+func (h *History) Decide(upTo Rule) Verdicts { return h.DecideAsked(Asked{UpTo: upTo}) }
+
+// DecideAsked is Decide for what is asked. The other verdicts mean nothing.
+func (h *History) DecideAsked(a Asked) Verdicts {
 	var v Verdicts
-	h.decide(&v, upTo, true)
-	if upTo == Causal {
+	h.decide(&v, a, true)
+	if a.UpTo == Causal && !a.Session {
 		// With session order a past is larger: what holds with it holds without.
 		if v.Plain[Causal] = v.Session[Causal]; !v.Plain[Causal] || v.Unknown[1][Causal] {
-			h.decide(&v, upTo, false)
+			h.decide(&v, a, false)
 		}
 	}
 	return v
 }
 
 // decide runs over h once, with session order or without.
-func (h *History) decide(v *Verdicts, upTo Rule, session bool) {
+func (h *History) decide(v *Verdicts, a Asked, session bool) {
+	upTo := a.UpTo
 	r := newRun(h, session)
 	if upTo == Causal {
 		r.state = New(true)
+		r.alone = a.Alone
 	}
-	r.all()
+	if r.all(); r.refuted {
+		return
+	}
 	if upTo > 0 && upTo < Causal {
 		d := newDirect(h)
 		d.byReads()
@@ -130,6 +147,8 @@ type run struct {
 	order   []uint32 // by place
 	cyclic  bool     // reads and session order have a cycle
 	edges   []Edge
+	alone   bool     // causal consistency alone is asked for
+	refuted bool     // it is violated: the rest is not looked at
 	after   []uint32 // by transaction: the one before it in its session
 	next    []uint32 // the one behind it
 	waiting []uint32 // by transaction: first of those that wait for it
@@ -167,7 +186,9 @@ func (r *run) all() {
 		for len(r.stack) > 0 {
 			t := r.stack[len(r.stack)-1]
 			r.stack = r.stack[:len(r.stack)-1]
-			r.try(t)
+			if r.try(t); r.refuted {
+				return
+			}
 		}
 	}
 	rest := len(r.order)
@@ -232,6 +253,10 @@ func (r *run) take(t uint32, again bool) {
 		r.state.Add(&x, r.writes(t))
 	}
 	r.edges = append(r.edges, r.state.Out...)
+	for i := 0; i < len(r.state.Out) && r.alone && !r.refuted; i++ {
+		e := &r.state.Out[i] // it closes a cycle by itself where its head is in its tail's past
+		r.refuted = e.To == 0 || r.state.Precedes(e.To, e.From)
+	}
 }
 
 // takes says whether the level of rule, with session order or without, has e.
