@@ -34,7 +34,7 @@ func TestReadmeAlert(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := exampleFinding(t)
-	text := strings.TrimSpace(string(words.Append(nil, &f, false)))
+	text := strings.TrimSpace(string(words.AppendAsked(nil, &f, false, words.Lines)))
 	if !strings.Contains(string(readme), text) {
 		t.Errorf("README.md does not hold the alert as it is printed:\n%s", text)
 	}

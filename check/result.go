@@ -71,7 +71,7 @@ func (r *Result) String() string {
 	}
 	var advised words.Advised
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		text = words.AppendAsked(text, advised.Once(&r.Findings[i]), false)
+		text = words.AppendAsked(text, advised.Once(&r.Findings[i]), false, r.report.Numbers)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		text = append(text, whole.Plural(int64(more), "more finding", "more findings")+"\n"...)
@@ -81,4 +81,4 @@ func (r *Result) String() string {
 
 // Text is a finding for people: what is wrong, what it refutes, and the operations that
 // contradict each other. It ends with an empty line.
-func Text(f *finding.Finding) string { return string(words.AppendAsked(nil, f, false)) }
+func Text(f *finding.Finding) string { return string(words.AppendAsked(nil, f, false, words.Lines)) }

@@ -17,6 +17,8 @@ const maxRaw = 64 << 10
 type Decoder struct {
 	// Source is given to records that name no source; "": DefaultSource.
 	Source string
+	// Only makes records of other sources bad ones.
+	Only bool
 	// MaxElems is how many elements the arrays of a record may have together, 24 bytes each in a batch. 0: any number.
 	MaxElems int
 	// Long is the longest key, and the longest value of a register, that stays as it is. A short text takes the place

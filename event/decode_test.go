@@ -152,6 +152,39 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+// Where an input has records of one source alone, a record that names another one is bad: a transaction, a part, a mark, in both forms.
+func TestOnlyOneSource(t *testing.T) {
+	record := func(source string) []byte { return AppendProto(nil, &Record{ID: "t", Source: source, Status: Committed}) }
+	for _, c := range []struct {
+		text string
+		own  bool
+	}{
+		{`{"txn":"t","source":"a","status":"committed","ops":[]}`, true},
+		{`{"txn":"t","status":"committed","ops":[]}`, true},
+		{`{"txn":"t","source":"ab","status":"committed","ops":[]}`, false},
+		{`{"type":"begin","txn":"t","source":"b"}`, false},
+		{`{"type":"begin","txn":"t","source":"a"}`, true},
+		{`{"type":"mark","name":"m","start":1,"source":"b"}`, false},
+		{`{"type":"mark","name":"m","start":1}`, true},
+		{string(record("b")), false},
+		{string(record("a")), true},
+		{string(record("")), true},
+	} {
+		for _, only := range []bool{false, true} {
+			d, b := Decoder{Source: "a", Only: only}, Batch{}
+			d.DecodeMessage(&b, Position{}, []byte(c.text))
+			if good := len(b.Txns)+len(b.Parts)+len(b.Marks) == 1 && len(b.Bad) == 0; good != (c.own || !only) {
+				t.Errorf("%q, only %v: %+v", c.text, only, b.Bad)
+			}
+			for _, bad := range b.Bad {
+				if !strings.Contains(bad.Reason, "this input has only records of") || !strings.HasSuffix(bad.Reason, `"a"`) {
+					t.Errorf("%q: %s", c.text, bad.Reason)
+				}
+			}
+		}
+	}
+}
+
 // A decoder's source is that of the records that name none, in any batch, and what
 // is stored keeps it whatever the decoder that reads it back is told.
 func TestDecoderSource(t *testing.T) {

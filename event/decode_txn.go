@@ -77,8 +77,8 @@ func (d *Decoder) head(b *Batch, t *Txn) bool {
 	if t.Source, ok = d.text(b, f.opt(fSource), "source"); !ok {
 		return false
 	}
-	if t.Source.Len == 0 {
-		t.Source = d.inputSource(b)
+	if t.Source, ok = d.sourceOf(b, t.Source); !ok {
+		return false
 	}
 	if t.Session, ok = d.text(b, f.opt(fSession), "session"); !ok {
 		return false
@@ -133,6 +133,20 @@ func (d *Decoder) rareHead(b *Batch, t *Txn) bool {
 		t.Flags |= Stale
 	}
 	return ok
+}
+
+// sourceOf is the source of a record that names one; without bytes it names none. ok is false where it is not of this input.
+func (d *Decoder) sourceOf(b *Batch, named Span) (of Span, ok bool) {
+	if named.Len == 0 {
+		return d.inputSource(b), true
+	}
+	return named, !d.Only || d.isOwn(string(b.Bytes(named)))
+}
+
+// isOwn says whether a source is the one of the input.
+func (d *Decoder) isOwn(source string) bool {
+	own := cmp.Or(d.Source, DefaultSource)
+	return source == own || d.fail(len(d.rec), fmt.Sprintf("source is %.40q: this input has only records of %.40q", source, own))
 }
 
 // inputSource is the source of a record of this input that names none.

@@ -82,6 +82,8 @@ func (d *Decoder) markFits(b *Batch, m *Mark, started bool) bool {
 	}
 	if m.Source == "" {
 		m.Source = b.Text(d.inputSource(b))
+	} else if d.Only && !d.isOwn(m.Source) {
+		return false
 	}
 	m.Before, m.parts = uint32(len(b.Txns)), uint32(len(b.Parts))
 	b.Marks = append(b.Marks, *m)

@@ -104,8 +104,9 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 		return d.fail(len(d.rec), "txn is missing or empty")
 	}
 	t.IDHash = hashBytes(b.Bytes(t.ID))
-	if t.Source.Len == 0 {
-		t.Source = d.inputSource(b)
+	var ok bool
+	if t.Source, ok = d.sourceOf(b, t.Source); !ok {
+		return false
 	}
 	if t.Session.Len > 0 {
 		t.SessionHash = hashBytes(b.Bytes(t.Session))

@@ -41,6 +41,7 @@ type Gap struct {
 type Chunk struct {
 	Partition string // stable name: "kafka:TOPIC/PARTITION", "nats:STREAM", "file:PATH", "stdin"
 	Source    string // of the records that name none; "": "default"
+	Only      bool   // no record is of another source
 	Messages  []Message
 	Cursor    Cursor // behind the last message, and behind skipped control records
 	Gaps      []Gap  // before the first message

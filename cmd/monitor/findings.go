@@ -141,7 +141,7 @@ func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error
 		return func(dst, record []byte) ([]byte, error) {
 			var d engine.DeadLetter
 			err := json.Unmarshal(record, &d)
-			return fmt.Appendf(dst, "%s: %s\n  %q\n", printable(d.Position), printable(d.Reason), d.Record), err
+			return fmt.Appendf(dst, "%s: %s\n  %q\n", printable(words.Place(d.Position, words.OfService)), printable(d.Reason), d.Record), err
 		}
 	case app.Panes:
 		return func(dst, record []byte) ([]byte, error) {

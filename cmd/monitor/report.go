@@ -109,7 +109,7 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 // partOf is the part of a page about one file or source, with so many of its findings.
 func partOf(r *whole.Report, most int) page.Part {
 	n := min(len(r.Findings), most)
-	part := page.Part{Heading: r.File, Findings: slices.Clone(r.Findings[:n]), Left: len(r.Findings) - n}
+	part := page.Part{Heading: r.File, Findings: slices.Clone(r.Findings[:n]), Left: len(r.Findings) - n, Numbers: r.Numbers}
 	for i := range part.Findings {
 		if f := &part.Findings[i]; len(r.Raws[f.ID]) > 0 {
 			f.Raw = r.Raws[f.ID]

@@ -32,6 +32,7 @@ const chunksAhead = 4
 type input struct {
 	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "probe:SOURCE", "stdin"
 	of     string // the source of records that name none
+	only   bool   // no record is of another source
 	source ingest.Source
 	// readAhead bounds what all inputs together have read ahead; nil: nothing does.
 	readAhead *credit
@@ -99,7 +100,7 @@ func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan
 		defer close(passed)
 		for c := range queued {
 			i.note(&c.Chunk)
-			c.Source = i.of
+			c.Source, c.Only = i.of, i.only
 			select {
 			case out <- c.Chunk:
 			case <-done:
@@ -205,8 +206,12 @@ func (a *App) openInputs(context.Context) error {
 		a.addInput("nats:"+config.DefaultStream, config.DefaultSource, source, false)
 	}
 	for _, in := range a.config.AllInputs() {
+		before := len(a.inputs)
 		if err := a.openInput(&in); err != nil {
 			return err
+		}
+		for _, i := range a.inputs[before:] {
+			i.only = in.Only
 		}
 	}
 	a.openSelfTest()

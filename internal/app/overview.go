@@ -299,8 +299,7 @@ func (i *input) told() (all []string) {
 	return all
 }
 
-// hasLost says which records an input has lost since the start. They may belong to any source, so each
-// source counts them.
+// hasLost says which records an input has lost since the start. Each source that may have records in it counts them.
 func (i *input) hasLost() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -323,6 +323,9 @@ func (p *replaying) stand(m *window.Machine) {
 func (p *replaying) report() *Replayed {
 	r := &p.out
 	r.Report = *p.history.Report(p.describe())
+	if p.recording != nil {
+		r.Numbers = whole.NumbersOf(p.recording.Format)
+	}
 	if key := p.Config.Key; key != "" {
 		other := func(f finding.Finding) bool {
 			named := func(e finding.Edge) bool { return e.Key != "" }

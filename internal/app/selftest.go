@@ -157,6 +157,6 @@ func withoutSelfTest(s *engine.Status, before int64) *engine.Status {
 // openSelfTest makes the input, if the self-test is asked for.
 func (a *App) openSelfTest() {
 	if a.selfTest != nil {
-		a.addInput(config.SelfTestSource, config.SelfTestSource, a.selfTest, false)
+		a.addInput(config.SelfTestSource, config.SelfTestSource, a.selfTest, false).only = true
 	}
 }

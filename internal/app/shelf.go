@@ -131,6 +131,9 @@ func (s *shelf) catchUp() (more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catalog.Put(list)
+	if err := s.adopt(list); err != nil {
+		return false, err
+	}
 	if len(gone) > 0 {
 		s.catalog.Remove(gone)
 	}
@@ -183,6 +186,9 @@ func (s *shelf) fill() (more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catalog.Put(list)
+	if err := s.adopt(list); err != nil {
+		return false, err
+	}
 	s.from = from
 	if s.filling = read == shelfChunk && !s.catalog.Full(); !s.filling {
 		s.catalog.Fit()
@@ -269,7 +275,8 @@ func (s *shelf) asked(q *web.Query) catalog.Query {
 	return catalog.Query{
 		Source: q.Source, Except: config.SelfTestSource, Anomaly: q.Anomaly, Kind: q.Kind, State: q.State, Expected: q.Expected,
 		Acknowledged: q.Acknowledged, Silenced: q.Silenced, Endpoint: q.Endpoint, Name: q.Name, Group: q.Group, Text: q.Text,
-		From: q.From, To: q.To, EndedFrom: q.EndedFrom, EndedTo: q.EndedTo, Refutes: q.Refutes, Now: s.now().UnixNano(),
+		From: q.From, To: q.To, EndedFrom: q.EndedFrom, EndedTo: q.EndedTo, Refutes: q.Refutes,
+		Since: q.Since, Until: q.Until, Recent: q.Recent, Now: s.now().UnixNano(),
 	}
 }
 
@@ -287,6 +294,7 @@ func (s *shelf) List(q web.Query) (page []finding.Finding, next string, err erro
 	}
 	asked := s.asked(&q)
 	s.mu.RLock()
+	asked = s.catalog.Spanned(asked) // the same stretch of time for those that are not in it
 	orders, rest := s.catalog.List(asked, before, q.Limit+1), s.rest()
 	s.mu.RUnlock()
 	// Before the first look at the store, the catalog has only what has changed since.
@@ -408,17 +416,39 @@ func (s *shelf) Mark(group string, change func(*catalog.Marks)) (catalog.Marks, 
 		return m, web.ErrTooManyMarks
 	}
 	change(&m)
+	return m, s.setMarks(group, m)
+}
+
+// setMarks stores the marks of a group. mu is held.
+func (s *shelf) setMarks(group string, m catalog.Marks) error {
 	var text []byte
 	if m != (catalog.Marks{}) {
 		var err error
 		if text, err = json.Marshal(&m); err != nil {
-			return m, err
+			return err
 		}
 	}
 	if err := s.reader.Mark(group, text); err != nil {
-		return m, err
+		return err
 	}
 	s.catalog.Mark(group, m)
 	s.version.Add(1)
-	return m, nil
+	return nil
+}
+
+// adopt moves the marks of groups of a probe that had an epoch in their keys, as older programs made them. mu is held.
+func (s *shelf) adopt(list []catalog.Summary) error {
+	for i := range list {
+		x := &list[i]
+		old, _ := s.catalog.Marked(x.OldKey)
+		if x.OldKey == "" || old == (catalog.Marks{}) {
+			continue
+		}
+		key := x.Group.Key()
+		now, _ := s.catalog.Marked(key)
+		if err := errors.Join(s.setMarks(key, now.Newest(old)), s.setMarks(x.OldKey, catalog.Marks{})); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -134,6 +134,7 @@ func BenchmarkPages(b *testing.B) {
 		{"first page", "/"},
 		{"first page of a week", "/?span=7d"},
 		{"groups", "/findings"},
+		{"groups of a day, violated first", "/findings?since=24h&sort=worst"},
 		{"filter", "/findings?source=orders&anomaly=G2-item&expected=false&endpoint=db-0:5432"},
 		{"search by transaction", "/findings?q=" + rare.Txns[0]},
 		{"search by session", "/findings?q=s-17"},

@@ -382,6 +382,47 @@ func TestMarksAreKept(t *testing.T) {
 	}
 }
 
+// What was said of a group of a probe by a program that left the epoch in the group's keys is moved to the group of today. It
+// has the latest of all epochs.
+func TestMarksOfOldGroups(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x := newShelved(t, st)
+	var key string
+	var former []string
+	for i, epoch := range []string{"ehomsjfwwrz7e371o", "ehomsono526ahk6rk"} {
+		f := finding.Finding{ID: epoch, Source: "canary", Epoch: epoch, Anomaly: "lost-update", Kind: finding.KindViolation, Edges: []finding.Edge{{Key: epoch + "/k017"}}}
+		x.write([]finding.Finding{f})
+		key = groupKeyOf(&f)
+		f.Epoch = ""
+		former = append(former, groupKeyOf(&f))
+		m := catalog.Marks{Silenced: &catalog.Mark{Who: "ann", At: int64(i) + 1}}
+		if i == 0 {
+			m.Acknowledged = &catalog.Mark{Who: "bob", At: 1}
+		}
+		if err := x.shelf.setMarks(former[i], m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		x.restart(0)
+		if _, err := x.shelf.fill(); err != nil {
+			t.Fatal(err)
+		}
+		if m := x.shelf.Marks(key); m.Acknowledged == nil || m.Acknowledged.Who != "bob" || m.Silenced == nil || m.Silenced.At != 2 {
+			t.Errorf("of the group is said %+v", m)
+		}
+		for _, key := range former {
+			if m := x.shelf.Marks(key); m != (catalog.Marks{}) {
+				t.Errorf("of the former group is said %+v", m)
+			}
+		}
+	}
+}
+
 // Requests, commits and the goroutine that keeps the index up go on at the same time. In the end all
 // is in it.
 func TestShelfAtOnce(t *testing.T) {

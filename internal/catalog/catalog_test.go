@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -53,6 +54,7 @@ func (m *model) matches(s *Summary, q *Query) bool {
 		(q.Anomaly == "" || s.Group.Anomaly == q.Anomaly) && (q.Kind == "" || s.Group.Kind == q.Kind) &&
 		(q.State == "" || s.State == q.State) && is(q.Expected, s.Expected) &&
 		(q.From == 0 || s.First >= q.From) && (q.To == 0 || s.First < q.To) &&
+		(q.Since == 0 || s.EndedLast >= q.Since) && (q.Until == 0 || s.EndedLast < q.Until) &&
 		(q.EndedFrom == 0 || s.EndedLast >= q.EndedFrom) && (q.EndedTo == 0 || s.EndedFirst < q.EndedTo) &&
 		(q.Refutes == "" || slices.Contains(s.Refutes, q.Refutes)) &&
 		is(q.Acknowledged, holds(m.marks[key].Acknowledged)) && is(q.Silenced, holds(m.marks[key].Silenced)) &&
@@ -61,7 +63,29 @@ func (m *model) matches(s *Summary, q *Query) bool {
 		(q.Text == "" || s.ID == q.Text || slices.Contains(s.Tokens, q.Text) || inGroup(q.Text))
 }
 
+// spanned is q with instants in place of a stretch of time.
+func (m *model) spanned(q Query) Query {
+	if q.Recent == 0 {
+		return q
+	}
+	end, latest := q.Until, int64(0)
+	for i := range m.all {
+		if s := &m.all[i]; q.Source == "" && s.Group.Source != q.Except || q.Source != "" && s.Group.Source == q.Source {
+			latest = max(latest, s.EndedLast)
+		}
+	}
+	if end == 0 {
+		end = q.Now
+		if latest > 0 && latest < q.Now-q.Recent {
+			end, q.Until = latest+1, latest+1
+		}
+	}
+	q.Since, q.Recent = end-q.Recent, 0
+	return q
+}
+
 func (m *model) list(q Query, before uint64, most int) (orders []uint64) {
+	q = m.spanned(q)
 	for i := range slices.Backward(m.all) {
 		if s := &m.all[i]; (before == 0 || s.Order < before) && len(orders) < most && m.matches(s, &q) {
 			orders = append(orders, s.Order)
@@ -94,9 +118,23 @@ func (m *model) count(q Query, from, to int64, parts int) map[string][]int {
 	return all
 }
 
+// gravity is how bad a finding is.
+func gravity(s *Summary) int {
+	if s.State == finding.ResolvedViolated {
+		return 2
+	}
+	if s.Group.Kind != finding.KindViolation || s.Expected || s.State == finding.Withdrawn || s.State == finding.ResolvedOK {
+		return 0
+	}
+	if s.Certain && s.State != finding.Waiting {
+		return 2
+	}
+	return 1
+}
+
 func (m *model) group(q Query, by string) (g Groups) {
+	q = m.spanned(q)
 	rows := map[string]*Row{}
-	earliest := int64(0)
 	var matching []*Summary
 	for i := range m.all {
 		s := &m.all[i]
@@ -120,6 +158,7 @@ func (m *model) group(q Query, by string) (g Groups) {
 		if s.Certain {
 			r.Certain++
 		}
+		r.Gravity = max(r.Gravity, gravity(s))
 		if r.First == 0 || s.EndedLast < r.First {
 			r.First = s.EndedLast
 		}
@@ -128,17 +167,28 @@ func (m *model) group(q Query, by string) (g Groups) {
 		if a := r.Acknowledged; a != nil && s.First > a.At {
 			r.Since++
 		}
-		if earliest == 0 || s.EndedLast < earliest {
-			earliest = s.EndedLast
-		}
 	}
 	g.Total = len(rows)
+	until := cmp.Or(q.Until, q.Now)
 	for _, w := range widths {
 		g.Width = w * 1e9
-		g.End = (q.Now/g.Width + 1) * g.Width
-		if earliest == 0 || earliest >= g.End-Bars*g.Width {
+		g.End = (until/g.Width + 1) * g.Width
+		reached := 0
+		for _, s := range matching {
+			if s.EndedLast >= g.End-Bars*g.Width {
+				reached++
+			}
+		}
+		if g.Before = len(matching) - reached; 4*reached >= 3*len(matching) {
 			break
 		}
+	}
+	if q.Since > 0 && q.Since < until { // the narrowest bars of whole seconds that reach
+		for g.Width = 1e9 * max(1, (until-q.Since)/1e9/Bars-1); q.Since+Bars*g.Width < until; {
+			g.Width += 1e9
+		}
+		g.Before = 0
+		g.End = q.Since + Bars*g.Width
 	}
 	for _, s := range matching {
 		for bar := range Bars {
@@ -194,10 +244,13 @@ func asked(r *rand.Rand, m *model) Query {
 	maybe((*string)(&q.Kind), "violation", "horizon", "gap")
 	maybe((*string)(&q.State), "waiting", "final", "withdrawn", "odd")
 	maybe(&q.Refutes, "serializable", "read-committed", "read")
-	for _, to := range []*int64{&q.From, &q.To, &q.EndedFrom, &q.EndedTo} {
+	for _, to := range []*int64{&q.From, &q.To, &q.EndedFrom, &q.EndedTo, &q.Since, &q.Until} {
 		if len(m.all) > 0 && r.IntN(5) == 0 {
 			*to = m.all[r.IntN(len(m.all))].First
 		}
+	}
+	if r.IntN(4) == 0 {
+		q.Recent = 1 + r.Int64N(1e15)
 	}
 	if len(m.all) > 0 && r.IntN(5) == 0 {
 		q.Group = m.all[r.IntN(len(m.all))].Group.Key()
@@ -275,7 +328,7 @@ func TestAgainstFilter(t *testing.T) {
 			if c.Len() != len(m.all) || c.Full() != (m.floor > 0) {
 				t.Fatalf("seed %d: %d findings, full %v; want %d, %v", seed, c.Len(), c.Full(), len(m.all), m.floor > 0)
 			}
-			q, by := asked(r, m), []string{ByLast, ByCount, ByFirst}[r.IntN(3)]
+			q, by := asked(r, m), []string{ByLast, ByCount, ByFirst, ByWorst}[r.IntN(4)]
 			before, most := uint64(0), 1+r.IntN(30)
 			if r.IntN(2) == 0 {
 				before = oldest + r.Uint64N(next-oldest+1)
@@ -410,6 +463,11 @@ func TestEpochs(t *testing.T) {
 		s, err := Summarize(1, text)
 		if g := GroupOf(&f); err != nil || !reflect.DeepEqual(s.Group, g) {
 			t.Errorf("%+v, of the finding %+v, %v", s.Group, g, err)
+		}
+		older := f // programs before left the epoch in
+		older.Epoch = ""
+		if former := GroupOf(&older); s.OldKey != former.Key() && (s.OldKey != "" || former.Key() != s.Group.Key()) {
+			t.Errorf("%s: its former group is %q, want %s", key, s.OldKey, former.Key())
 		}
 		return s.Group
 	}

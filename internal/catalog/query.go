@@ -23,6 +23,16 @@ type Mark struct {
 	Until int64  `json:"until,omitempty"` // the same; 0: until it is taken back
 }
 
+// Newest has of each kind of mark the one that was made last.
+func (m Marks) Newest(other Marks) Marks {
+	for _, x := range []struct{ to, from **Mark }{{&m.Acknowledged, &other.Acknowledged}, {&m.Silenced, &other.Silenced}} {
+		if *x.to == nil || *x.from != nil && (*x.from).At > (*x.to).At {
+			*x.to = *x.from
+		}
+	}
+	return m
+}
+
 // Holds says whether the mark is in effect at an instant.
 func (m *Mark) Holds(now int64) bool { return m != nil && (m.Until == 0 || now < m.Until) }
 
@@ -49,6 +59,8 @@ type Query struct {
 	Expected, Acknowledged, Silenced string
 	From, To                         int64  // when it was found first, ns, without To; 0: no bound
 	EndedFrom, EndedTo               int64  // one that reaches into this stretch of event time, the same
+	Since, Until                     int64  // when its last transaction ended, the same
+	Recent                           int64  // ns before Until, or else before now or the latest of older findings: see [Catalog.Spanned]
 	Refutes                          string // a level
 	Endpoint, Name                   string // of one of the transactions
 	Group                            string // key
@@ -111,6 +123,9 @@ func (m *matcher) matches(e *entry) bool {
 	if q.From != 0 && e.first < q.From || q.To != 0 && e.first >= q.To {
 		return false
 	}
+	if q.Since != 0 && e.ended[1] < q.Since || q.Until != 0 && e.ended[1] >= q.Until {
+		return false
+	}
 	if q.EndedFrom != 0 && e.ended[1] < q.EndedFrom || q.EndedTo != 0 && e.ended[0] >= q.EndedTo || m.level != nil && !m.level[e.refutes] {
 		return false
 	}
@@ -140,6 +155,7 @@ func (m *matcher) ask(x *slot) uint8 {
 // List gives the orders of findings that match, the newest first, of those before an order (0: all),
 // at most so many.
 func (c *Catalog) List(q Query, before uint64, most int) (orders []uint64) {
+	q = c.Spanned(q)
 	m, from := c.matcher(&q), len(c.entries)
 	if before > 0 {
 		at, _ := c.find(before)
@@ -151,6 +167,52 @@ func (c *Catalog) List(q Query, before uint64, most int) (orders []uint64) {
 		}
 	}
 	return orders
+}
+
+// Spanned is q with instants in place of a stretch of time, Recent. Where all findings are older than that, it ends with
+// the latest of them: it is a stretch of the records, which may be old.
+func (c *Catalog) Spanned(q Query) Query {
+	if q.Recent <= 0 {
+		return q
+	}
+	end := q.Until
+	if end == 0 {
+		if end = q.Now; !c.anyFrom(&q, q.Now-q.Recent) {
+			if latest := c.latest(&q); latest > 0 {
+				end, q.Until = latest+1, latest+1
+			}
+		}
+	}
+	q.Since, q.Recent = max(end-q.Recent, 1), 0
+	return q
+}
+
+// anyFrom says whether the transactions of a finding ended at an instant or later.
+func (c *Catalog) anyFrom(q *Query, at int64) bool {
+	for i := len(c.entries) - 1; i >= c.head; i-- { // the newest are mostly the latest
+		if e := &c.entries[i]; e.ended[1] >= at && c.ofSource(q, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// latest is when the last transaction ended of all findings of the query's source; 0 without any.
+func (c *Catalog) latest(q *Query) (at int64) {
+	for i := c.head; i < len(c.entries); i++ {
+		if e := &c.entries[i]; e.ended[1] > at && c.ofSource(q, e) {
+			at = e.ended[1]
+		}
+	}
+	return at
+}
+
+func (c *Catalog) ofSource(q *Query, e *entry) bool {
+	source := c.slots[e.group].group.Source
+	if q.Source == "" {
+		return q.Except == "" || source != q.Except
+	}
+	return source == q.Source
 }
 
 // Bars is the number of bars of a trend.
@@ -165,6 +227,7 @@ type Row struct {
 	States   map[finding.State]int // of them
 	Expected int                   // of them, allowed by the expected level
 	Certain  int
+	Gravity  int   // of the worst of them: 2 violates the expected level, 1 may do so, 0 does not
 	First    int64 // when the last transaction of the first one ended, ns, or else when it was found; 0: not known
 	Last     int64 // the same of the last one
 	Since    int   // findings that are newer than the acknowledgement
@@ -178,29 +241,33 @@ const (
 	ByLast  = "last"  // the one with the newest first
 	ByCount = "count" // the largest first
 	ByFirst = "first" // the one that is seen since the shortest time first
+	ByWorst = "worst" // those that violate the expected level first, then by last
 )
 
 // Groups are the groups of the findings that match, and the width of a bar, ns. The last bar ends
-// behind the query's instant.
+// behind the query's instant, or with its stretch of time. All bars together are that stretch. Where it has no begin, they hold
+// three of four findings at least: old ones do not make all of them wide.
 type Groups struct {
 	Rows     []Row // at most so many as were asked for, behind those that were left out
 	Total    int   // groups
 	Findings int
 	Width    int64
 	End      int64
+	Before   int // findings that ended before all bars
 }
 
-// widths of bars, in seconds: the narrowest that shows all is taken.
+// widths of bars, in seconds.
 var widths = []int64{60, 5 * 60, 15 * 60, 3600, 3 * 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600, 28 * 24 * 3600}
 
 // Group collects what matches.
 func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
+	q = c.Spanned(q)
 	m := c.matcher(&q)
 	at := make([]int32, len(c.slots)) // index of the row, and 1
 	var rows []Row
 	var g Groups
 	counts := make([][7]int, 0)
-	earliest := int64(0)
+	spread := q.spread()
 	for i := c.head; i < len(c.entries); i++ {
 		e := &c.entries[i]
 		if !m.matches(e) {
@@ -216,12 +283,10 @@ func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
 		rows[n].add(e)
 		counts[n][e.state]++
 		g.Findings++
-		if seen := e.ended[1]; seen > 0 && (earliest == 0 || seen < earliest) {
-			earliest = seen
-		}
+		spread.add(e.ended[1])
 	}
-	g.Total, g.Width = len(rows), width(earliest, q.Now)
-	g.End = (q.Now/g.Width + 1) * g.Width
+	g.Total = len(rows)
+	g.Width, g.End = spread.bars()
 	index := make([]int, len(rows))
 	for i := range index {
 		index[i] = i
@@ -252,6 +317,7 @@ func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
 			}
 		}
 	}
+	g.Before = spread.before(g.Width)
 	return g
 }
 
@@ -264,6 +330,7 @@ func (r *Row) add(e *entry) {
 	if e.flags&flagCertain != 0 {
 		r.Certain++
 	}
+	r.Gravity = max(r.Gravity, e.gravity(r.Kind))
 	if seen := e.ended[1]; seen > 0 && (r.First == 0 || seen < r.First) {
 		r.First = seen
 	}
@@ -273,8 +340,23 @@ func (r *Row) add(e *entry) {
 	}
 }
 
+// gravity of a finding of a kind, as of a [Row].
+func (e *entry) gravity(kind finding.Kind) int {
+	switch state := states[e.state]; {
+	case state == finding.ResolvedViolated:
+		return 2
+	case state == finding.Withdrawn, state == finding.ResolvedOK, kind != finding.KindViolation, e.flags&flagExpected != 0:
+		return 0
+	case state == finding.Waiting, e.flags&flagCertain == 0:
+		return 1
+	}
+	return 2
+}
+
 func compare(a, b *Row, by string) int {
 	switch by {
+	case ByWorst:
+		return cmp.Or(cmp.Compare(b.Gravity, a.Gravity), cmp.Compare(b.Last, a.Last), cmp.Compare(b.Latest, a.Latest))
 	case ByCount:
 		return cmp.Or(cmp.Compare(b.Findings, a.Findings), cmp.Compare(b.Latest, a.Latest))
 	case ByFirst:
@@ -283,14 +365,66 @@ func compare(a, b *Row, by string) int {
 	return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Latest, a.Latest))
 }
 
-// width is the least width of a bar with which the bars reach from an instant to now.
-func width(from, now int64) int64 {
+// spread counts findings by the narrowest bars that reach them.
+type spread struct {
+	since, until int64
+	begins       []int64 // of the first bar, by width
+	counts       []int   // the last one are those that no bars reach
+	all          int
+}
+
+func (q *Query) spread() *spread {
+	s := &spread{since: q.Since, until: q.Until, counts: make([]int, len(widths)+1)}
+	if s.until == 0 {
+		s.until = q.Now
+	}
 	for _, w := range widths {
-		if from == 0 || (now/(w*1e9)-from/(w*1e9)) < Bars {
-			return w * 1e9
+		s.begins = append(s.begins, (s.until/(w*1e9)+1-Bars)*w*1e9)
+	}
+	return s
+}
+
+// add counts a finding by when it ended.
+func (s *spread) add(ended int64) {
+	if ended <= 0 {
+		return
+	}
+	n := 0
+	for n < len(s.begins) && ended < s.begins[n] {
+		n++
+	}
+	s.counts[n]++
+	s.all++
+}
+
+// bars are the width of a bar, and the end of the last one.
+func (s *spread) bars() (wide, end int64) {
+	if s.since > 0 && s.since < s.until {
+		const second = int64(1e9)
+		wide = ((s.until-s.since-1)/(Bars*second) + 1) * second
+		return wide, s.since + Bars*wide
+	}
+	reached := 0
+	for i, w := range widths {
+		wide = w * 1e9
+		if reached += s.counts[i]; 4*reached >= 3*s.all {
+			break
 		}
 	}
-	return widths[len(widths)-1] * 1e9
+	return wide, (s.until/wide + 1) * wide
+}
+
+// before counts those that ended before all bars of a width.
+func (s *spread) before(wide int64) (n int) {
+	if s.since > 0 {
+		return 0
+	}
+	for i, w := range widths {
+		if w*1e9 > wide {
+			n += s.counts[i]
+		}
+	}
+	return n + s.counts[len(widths)]
 }
 
 // Beside looks for matches in list alone, with the marks of the catalog. It gives their orders, the

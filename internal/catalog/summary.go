@@ -135,6 +135,8 @@ type Summary struct {
 	// when it was found.
 	EndedFirst, EndedLast int64
 	Refutes               []string // levels, all
+	// OldKey is the key of its group in programs that told the epochs of a probe apart. "": the same.
+	OldKey string
 }
 
 // stored is the part of a stored finding that is read.
@@ -195,6 +197,10 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)),
 	}
 	s.Refutes = append(x.Refutes, x.Also...)
+	if x.Epoch != "" && slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, x.Epoch+"/") }) {
+		former := groupOf(x.Source, x.Anomaly, x.Kind, x.Names, patterns("", keys), x.Endpoints)
+		s.OldKey = former.Key()
+	}
 	s.EndedFirst, s.EndedLast = x.ended(s.First)
 	s.Last = max(s.EndedLast, instant(x.LastAt))
 	s.Tokens = append(append(s.Tokens, x.Txns...), keys...)

@@ -263,6 +263,7 @@ func checkInputs(f *faults, inputs []placedInput) {
 type placedInput struct {
 	*Input
 	Source string
+	only   bool // no record is of another source
 	path   string
 }
 

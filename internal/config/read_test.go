@@ -76,7 +76,7 @@ func TestParseEverything(t *testing.T) {
 		"own contract":    !orders.Contract.Complete && !orders.Contract.Existing,
 		"inherited":       orders.Lateness == 2*time.Second && reflect.DeepEqual(*billing, s.Watch),
 		"unnamed source":  s.WatchOf("other") == &s.Watch,
-		"inputs":          len(s.AllInputs()) == 5 && s.AllInputs()[0].Source == DefaultSource && s.AllInputs()[4].Source == "orders",
+		"inputs":          len(s.AllInputs()) == 5 && s.AllInputs()[0].Source == DefaultSource && s.AllInputs()[4].Source == "orders" && s.AllInputs()[4].Only && !s.AllInputs()[0].Only && s.AllInputs()[2].Only,
 		"kafka":           s.AllInputs()[4].Kafka.Mechanism == "SCRAM-SHA-512" && s.AllInputs()[4].Kafka.Topics[0] == "orders",
 		"probe":           s.AllInputs()[2].Source == "shop-probe" && reflect.DeepEqual(*s.Probes()[0], everyProbe()),
 		"probe, usual":    s.AllInputs()[3].Source == "db/shop" && s.Probes()[1].Password.Env == "CANARY_PASSWORD" && s.Probes()[1].Rate == DefaultProbeRate,

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,8 +48,8 @@ func CheckMemory(s Size) error {
 	return fmt.Errorf("memory %v: at least %v. With less, the store and the input leave no room for transactions", s, LeastMemory)
 }
 
-// replicaName is good as a label of metrics and as a word in a log. Names of hosts and of pods are such names.
-var replicaName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+// isReplicaName says whether s is good as a label of metrics and as a word in a log. Names of hosts and of pods are such names.
+func isReplicaName(s string) bool { return isName(s, 100, "._-") }
 
 // Service is everything that a running monitor is told.
 type Service struct {
@@ -146,13 +145,14 @@ func (e *Embedded) fields() []field {
 type PlacedInput struct {
 	Input
 	Source string
+	Only   bool // no record is of another source
 }
 
 // AllInputs are the inputs of the sources and the inputs without one.
 func (s *Service) AllInputs() []PlacedInput {
 	var all []PlacedInput
 	for _, x := range s.placed() {
-		all = append(all, PlacedInput{*x.Input, x.Source})
+		all = append(all, PlacedInput{*x.Input, x.Source, x.only})
 	}
 	return all
 }
@@ -164,11 +164,11 @@ func (s *Service) placed() []placedInput {
 		if p := s.Inputs[i].Probe; p != nil {
 			of = p.SourceName()
 		}
-		all = append(all, placedInput{&s.Inputs[i], of, at("inputs", i)})
+		all = append(all, placedInput{&s.Inputs[i], of, s.Inputs[i].Probe != nil, at("inputs", i)})
 	}
 	for n := range s.Sources {
 		for i := range s.Sources[n].Inputs {
-			all = append(all, placedInput{&s.Sources[n].Inputs[i], s.Sources[n].Name, join(at("sources", n), at("inputs", i))})
+			all = append(all, placedInput{&s.Sources[n].Inputs[i], s.Sources[n].Name, s.Sources[n].OwnInputs, join(at("sources", n), at("inputs", i))})
 		}
 	}
 	return all
@@ -260,7 +260,7 @@ func (s *Service) Validate() error {
 	if s.Data == "" {
 		f.add("data", "data: no folder is named")
 	}
-	if s.Replica != "" && !replicaName.MatchString(s.Replica) {
+	if s.Replica != "" && !isReplicaName(s.Replica) {
 		f.add("replica", "replica %q: want at most 100 letters, digits, dots, underscores and hyphens", s.Replica)
 	}
 	if s.Durability != Async && s.Durability != Fsync {

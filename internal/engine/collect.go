@@ -149,6 +149,7 @@ func (e *Engine) fresh(w *work) *work {
 	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]
 	w.snapshot, w.status, w.ended, w.failed, w.last = nil, nil, nil, nil, nil
 	w.step.faults = nil
+	clear(w.step.owned)
 	return w
 }
 
@@ -221,7 +222,8 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 		w.step.gaps = append(w.step.gaps, window.Gap{Partition: c.Partition, From: g.From, To: g.To, Reason: g.Reason})
 	}
 	c.Gaps = nil
-	e.decoder.Source = c.Source
+	w.step.owning(part, c)
+	e.decoder.Source, e.decoder.Only = c.Source, c.Only
 	if n := e.decode(w, part, c.Messages); n < len(c.Messages) {
 		c.Messages = c.Messages[n:]
 		w.cursors[c.Partition] = ingest.Cursor{Next: c.Messages[0].Offset, Identity: c.Cursor.Identity}

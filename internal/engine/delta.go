@@ -30,6 +30,8 @@ type step struct {
 	holds []sourceHold
 	// faults are the effects of faults of the program on the step.
 	faults []faultEntry
+	// owned has the source of each partition of the batch that holds records of one source alone. Losses alone enter the delta: see own.
+	owned map[uint32]string
 }
 
 // sourceHold bounds a source's watermark while transactions are in assembly, ns: during the step, and

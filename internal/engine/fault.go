@@ -79,6 +79,7 @@ const (
 	faultPassed  faultKind = 3 // records of a stopped source were passed over
 	faultResumed faultKind = 4 // a new life takes the source up again
 	faultApart   faultKind = 5 // records of the source are read elsewhere: see Lose
+	faultOwn     faultKind = 6 // what the step lost of the gap's partition was the source's: see own
 )
 
 // faultEntry is the effect of a fault on a step, for one source. It is part of the delta.

@@ -53,7 +53,11 @@ type sources struct {
 // source that is met later.
 type lost struct {
 	Bad  int64        `json:"bad,omitempty"`  // records
-	Gaps []window.Gap `json:"gaps,omitempty"` // the first maxGaps
+	Gaps []window.Gap `json:"gaps,omitempty"` // the first maxGaps, and of each owner the first one
+	// Owners are the only sources that a gap concerns, by partition. A gap of another partition may concern any source.
+	Owners map[string]string `json:"owners,omitempty"`
+	// BadOf counts of the bad records those that are of one source only.
+	BadOf map[string]int64 `json:"bad_of,omitempty"`
 	// Partitions are the partitions that are read. A source that is met later may still have records in
 	// them.
 	Partitions []string `json:"partitions,omitempty"`
@@ -65,7 +69,17 @@ const maxGaps = 256
 
 func (l *lost) add(st *step) {
 	l.Bad += st.bad
-	l.Gaps = append(l.Gaps, st.gaps[:min(len(st.gaps), maxGaps-len(l.Gaps))]...)
+	for i := range st.faults {
+		if f := &st.faults[i]; f.kind == faultOwn && f.gap.From > 0 {
+			if l.BadOf == nil {
+				l.BadOf = map[string]int64{}
+			}
+			l.BadOf[f.source] += f.gap.From
+		}
+	}
+	for _, g := range st.gaps {
+		l.addGap(g, st.owner(g.Partition))
+	}
 	if st.end {
 		l.Partitions = nil
 		return
@@ -80,6 +94,31 @@ func (l *lost) add(st *step) {
 			l.Partitions = append(l.Partitions, p)
 		}
 	}
+}
+
+// addGap keeps a gap, unless there are many, and one that concerns the same sources.
+func (l *lost) addGap(g window.Gap, owner string) {
+	ofPartition, ofOwner := false, false
+	for i := range l.Gaps {
+		partition := l.Gaps[i].Partition
+		ofPartition = ofPartition || partition == g.Partition
+		ofOwner = ofOwner || l.Owners[partition] == owner
+	}
+	if len(l.Gaps) >= maxGaps && ofOwner {
+		return
+	}
+	switch {
+	case owner == "":
+		delete(l.Owners, g.Partition) // an earlier gap of it counts for all then, too
+	case !ofPartition:
+		if l.Owners == nil {
+			l.Owners = map[string]string{}
+		}
+		l.Owners[g.Partition] = owner
+	case l.Owners[g.Partition] != owner:
+		delete(l.Owners, g.Partition)
+	}
+	l.Gaps = append(l.Gaps, g)
 }
 
 func newSources(hook Hook) *sources { return &sources{byName: map[string]*source{}, hook: hook} }
@@ -187,9 +226,17 @@ func (x *source) tell(l *lost, tick int64) {
 		x.machine.Stand(p, window.Behind)
 	}
 	for _, g := range l.Gaps {
-		x.machine.Lose(g, tick, &x.effects)
+		if owner := l.Owners[g.Partition]; owner == "" || owner == x.name {
+			x.machine.Lose(g, tick, &x.effects)
+		}
 	}
-	x.machine.BadRecords(l.Bad)
+	bad := l.Bad
+	for source, n := range l.BadOf {
+		if source != x.name {
+			bad -= n
+		}
+	}
+	x.machine.BadRecords(bad)
 }
 
 func (x *source) guardedStep(st *step, answers *window.Answers) error {
@@ -218,10 +265,12 @@ func (x *source) begin(st *step, answers *window.Answers) error {
 		return err
 	}
 	for _, g := range st.gaps {
-		x.machine.Lose(g, st.tick, &x.effects)
+		if owner := st.owner(g.Partition); owner == "" || owner == x.name {
+			x.machine.Lose(g, st.tick, &x.effects)
+		}
 	}
-	if st.bad > 0 {
-		x.machine.BadRecords(st.bad)
+	if bad := st.badOf(x.name); bad > 0 {
+		x.machine.BadRecords(bad)
 	}
 	// Input that is left to read holds the watermark in this step already, also in a partition that
 	// was silent until now. A partition read to its end stops holding it from the next step on.

@@ -40,6 +40,7 @@ func (e *Engine) doStep(w *work) error {
 		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
 	}
 	w.step.bad = int64(len(b.Bad))
+	w.step.own()
 	e.warnings.doubts.note(b, e.log)
 	e.reconsider()
 	e.shareMemory()

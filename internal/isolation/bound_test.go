@@ -90,6 +90,22 @@ func fits(t *testing.T, f *finding.Finding) {
 	}
 }
 
+// The explanation tells the names of the transactions, long ones without their middle.
+func TestExplainNames(t *testing.T) {
+	ops := []event.RecordOp{{Kind: event.Read, Key: "x", Value: "1"}}
+	w := finding.Witness{Key: "x", Value: "1", Txns: []event.Record{
+		{ID: "R", Name: "transfer", Session: "app-1", Status: event.Committed, Ops: ops},
+		{ID: "W", Name: strings.Repeat("n", 300), Status: event.Aborted, Ops: ops},
+	}}
+	var f finding.Finding
+	NameOf(finding.G1a).Fill(&f, &w, Level{})
+	for _, want := range []string{"  R = named transfer, session app-1: r x 1\n", "  W = named " + strings.Repeat("n", 40) + "...", "nnn, aborted: r x 1\n"} {
+		if !strings.Contains(f.Explanation, want) {
+			t.Errorf("%q is not in %q", want, f.Explanation)
+		}
+	}
+}
+
 // The explanation keeps its sentences when a key or a value in them is large.
 func TestExplainHugeNames(t *testing.T) {
 	key, value := strings.Repeat("k", 1<<20), `"`+strings.Repeat("v", 1<<20)+`"`

@@ -58,12 +58,15 @@ func (w *witness) short(i int) string {
 	return w.Txns[i].ID
 }
 
-// describe is one line for a transaction: id, session, endpoint, outcome, operations.
+// describe is one line for a transaction: id, name, session, endpoint, outcome, operations.
 func (w *witness) describe(i int) string {
 	t := &w.Txns[i]
 	var about []string
 	if w.short(i) != t.ID {
 		about = append(about, t.ID)
+	}
+	if t.Name != "" {
+		about = append(about, "named "+clip(t.Name))
 	}
 	if t.Session != "" {
 		s := "session " + t.Session

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
@@ -56,8 +57,10 @@ const (
 )
 
 var (
-	orders       = []string{catalog.ByLast, catalog.ByCount, catalog.ByFirst}
-	orderChoices = []choice{{catalog.ByLast, "latest first"}, {catalog.ByCount, "largest first"}, {catalog.ByFirst, "newest group first"}}
+	orders       = []string{catalog.ByLast, catalog.ByWorst, catalog.ByCount, catalog.ByFirst}
+	orderChoices = []choice{
+		{catalog.ByLast, "latest first"}, {catalog.ByWorst, "violated first"}, {catalog.ByCount, "most findings first"}, {catalog.ByFirst, "newest group first"},
+	}
 )
 
 // choice is a value of a form, in words.
@@ -159,8 +162,8 @@ func (g groupRow) trendText() string {
 			before += n
 		}
 	}
-	half := span(g.width * catalog.Bars / 2)
-	return fmt.Sprintf("%d ended in the last %s, %d in the %s before", last, half, before, half)
+	half := finding.Lasting(time.Duration(g.width * catalog.Bars / 2))
+	return fmt.Sprintf("%d ended in the last %s of the trend, %d in the %s before", last, half, before, half)
 }
 
 // Silent says whether a silence is in effect, and Known whether an acknowledgement is.
@@ -178,19 +181,6 @@ func (g groupRow) At(ns int64) *page.Moment {
 	return &m
 }
 
-// span is a stretch of time in its largest unit.
-func span(ns int64) string {
-	for _, u := range []struct {
-		ns   int64
-		name string
-	}{{24 * 3600e9, "d"}, {3600e9, "h"}, {60e9, "min"}} {
-		if ns >= 2*u.ns || ns == u.ns {
-			return strconv.FormatInt(ns/u.ns, 10) + " " + u.name
-		}
-	}
-	return strconv.FormatInt(ns/1e9, 10) + " s"
-}
-
 // groupsPage is the data of both pages: of groups, and of one with its findings.
 type groupsPage struct {
 	frame
@@ -204,7 +194,10 @@ type groupsPage struct {
 	Total     int
 	Findings  int
 	From      int
-	Width     string
+	Width     string // of a bar
+	Trends    string // the stretch of time of all bars
+	Before    int    // findings before that
+	Spans     []spanLink
 	Index     Index
 	Next      string
 	Filtered  bool
@@ -217,9 +210,44 @@ type groupsPage struct {
 	Periods  []choice
 }
 
-// Narrowed says whether a filter is set that the form hides, beside the text that is searched.
+// Narrowed says whether a filter is set that the form hides, beside the text that is searched and a span of the links.
 func (p *groupsPage) Narrowed() bool {
-	return p.Sort != catalog.ByLast || p.Query != Query{Limit: p.Query.Limit, Text: p.Query.Text}
+	plain := Query{Limit: p.Query.Limit, Text: p.Query.Text}
+	if slices.ContainsFunc(p.Spans, func(x spanLink) bool { return x.Here }) {
+		plain.Recent = p.Query.Recent
+	}
+	return p.Query != plain
+}
+
+// spanLink leads to the same groups over another stretch of time.
+type spanLink struct {
+	Text, URL string
+	Here      bool // it is this one
+}
+
+// spanLinks lead to the spans of the overview, and to all findings.
+func (s *site) spanLinks(q *Query, values url.Values) (all []spanLink) {
+	link := func(text, since string, long time.Duration) {
+		to := url.Values{}
+		for name := range values {
+			if name != "since" && name != "until" && name != "skip" && name != "before" {
+				to[name] = values[name]
+			}
+		}
+		if since != "" {
+			to.Set("since", since)
+		}
+		address := s.Base + "/findings"
+		if len(to) > 0 {
+			address += "?" + to.Encode()
+		}
+		all = append(all, spanLink{text, address, q.Since == 0 && q.Until == 0 && q.Recent == int64(long)})
+	}
+	for _, x := range spans {
+		link(x.Value, x.Value, x.Long)
+	}
+	link("all", "", 0)
+	return all
 }
 
 func (p *groupsPage) Group() *groupRow {
@@ -244,7 +272,7 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 	data := groupsPage{
 		frame: s.frame("Findings by group"), Query: q, Sort: by,
 		Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states, Orders: orderChoices,
-		Total: found.Total, Findings: found.Findings, From: skip, Width: span(found.Width), Index: index,
+		Total: found.Total, Findings: found.Findings, From: skip, Width: finding.Lasting(time.Duration(found.Width)), Index: index,
 		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
 	}
 	data.Live = true
@@ -253,6 +281,9 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 		data.Rows = append(data.Rows, groupRow{found.Rows[i], s.shown(), found.Width})
 	}
 	values := r.URL.Query()
+	data.Spans = s.spanLinks(&q, values)
+	data.Before = found.Before
+	data.Trends = page.Stretch(time.Unix(0, found.End-catalog.Bars*found.Width), time.Unix(0, found.End))
 	if q.Group != "" {
 		s.groupPage(w, &data, values)
 		return
@@ -302,7 +333,7 @@ func groupQuery(r *http.Request, limit int) (q Query, by string, skip int, err e
 	values := r.URL.Query()
 	if by = values.Get("sort"); by == "" {
 		by = catalog.ByLast
-	} else if by != catalog.ByLast && by != catalog.ByCount && by != catalog.ByFirst {
+	} else if !slices.Contains(orders, by) {
 		return q, by, skip, fmt.Errorf(`"sort" is %q, want one of %q`, by, orders)
 	}
 	if text := values.Get("skip"); text != "" {

@@ -40,7 +40,8 @@ func (b *board) Groups(q Query, by string, skip, most int) (catalog.Groups, Inde
 	b.index.Findings = b.catalog.Len()
 	return b.catalog.Group(catalog.Query{
 		Source: q.Source, Anomaly: q.Anomaly, Kind: q.Kind, State: q.State, Group: q.Group, Text: q.Text, Name: q.Name,
-		Endpoint: q.Endpoint, Acknowledged: q.Acknowledged, Silenced: q.Silenced, Expected: q.Expected, Now: boardNow.UnixNano(),
+		Endpoint: q.Endpoint, Acknowledged: q.Acknowledged, Silenced: q.Silenced, Expected: q.Expected,
+		Since: q.Since, Until: q.Until, Recent: q.Recent, Now: boardNow.UnixNano(),
 	}, by, skip, most), b.index, b.broken
 }
 
@@ -106,17 +107,18 @@ func TestGroupsPage(t *testing.T) {
 		"q=cart:6": "1 group of 1 finding", "q=check": "1 group of 2 findings", "state=waiting": "1 group of 1 finding", "name=refund": "2 groups of 3 findings",
 		"q=cart:77": "No finding matches", "endpoint=nowhere": "No finding matches", "acknowledged=true": "No finding matches", "limit=1": "More groups",
 		"sort=count&skip=1": ">refund<", "q=1a": "1 group of 1 finding",
+		"sort=worst": `<option value="worst" selected>violated first`, "sort=worst&skip=1": "◔ waiting",
 	} {
 		if _, body, _ := get(handler, "/findings?"+query); !strings.Contains(body, want) {
 			t.Errorf("%s: no %q in\n%s", query, want, body)
 		}
 	}
-	for query, want := range map[string]bool{"": false, "q=cart": false, "limit=5": false, "sort=last": false, "q=cart&kind=violation": true, "sort=count": true, "silenced=true": true} {
+	for query, want := range map[string]bool{"": false, "q=cart": false, "limit=5": false, "sort=last": false, "sort=count": false, "since=1h": false, "since=2h": true, "until=2026-11-21": true, "q=cart&kind=violation": true, "silenced=true": true} {
 		if _, body, _ := get(handler, "/findings?"+query); strings.Contains(body, `<details class="more" open>`) != want || !strings.Contains(body, `<details class="more"`) {
 			t.Errorf("%s: the filters are open: %v", query, !want)
 		}
 	}
-	for _, query := range []string{"sort=best", "skip=-1", "skip=x", "sorce=a", "silenced=2"} {
+	for _, query := range []string{"sort=best", "since=-1h", "since=soon", "until=24h", "skip=-1", "skip=x", "sorce=a", "silenced=2"} {
 		if status, _, _ := get(handler, "/findings?"+query); status != 400 {
 			t.Errorf("%s: %d", query, status)
 		}
@@ -131,6 +133,34 @@ func TestGroupsPage(t *testing.T) {
 	board.index = Index{Full: true}
 	if _, body, _ = get(handler, "/findings"); !strings.Contains(body, "the newest 3 findings") {
 		t.Error("the page does not say that there are older findings")
+	}
+}
+
+// A stretch of time filters groups, and trends are as long. Links to others keep the other filters.
+func TestGroupsSince(t *testing.T) {
+	handler, _, _ := groupsSite(conflict("1a", 1, "checkout", "refund"), conflict("2b", 5, "refund")) // they ended at 18:59:59
+	for query, want := range map[string]string{
+		"since=2h":                        "Trends span 2026-11-20 18:00 to 2026-11-20 20:00 UTC: 5 min a bar, by when the last transaction of a finding ended.",
+		"since=2026-11-20T18:59:59Z":      "2 groups of 2 findings",
+		"since=2026-11-20+19:00":          "No finding matches",
+		"until=2026-11-20T18:59:59Z":      "No finding matches",
+		"since=1h&until=2026-11-20T19:30": ": 2 min 30 s a bar",
+		"since=1h":                        "Trends span 2026-11-20 17:59 to 2026-11-20 18:59 UTC", // all are older: it ends with the latest
+		"since=7d&q=refund&sort=count":    `<a href="/findings?q=refund&amp;since=24h&amp;sort=count">24h</a> · <b aria-current="true">7d</b> · <a href="/findings?q=refund&amp;sort=count">all</a>`,
+		"since=90m":                       `name="since" value="1h30m0s"`,
+		"":                                `<b aria-current="true">all</b>`,
+		"since=2d&until=2026-11-21":       `name="until" value="2026-11-21T00:00:00Z"`,
+		"group=0123456789abcdef&since=6h": "No finding of this group is of this time.",
+	} {
+		if _, body, _ := get(handler, "/findings?"+query); !strings.Contains(body, want) {
+			t.Errorf("%s: no %q in\n%s", query, want, body)
+		}
+	}
+	if _, body, _ := get(handler, "/api/v1/groups?since=6h"); !strings.Contains(body, `"bar_seconds":900,"bars_end":"2026-11-20T20:00:00Z"`) {
+		t.Error(body)
+	}
+	if _, body, _ := get(handler, "/list?since=6h"); !strings.Contains(body, `name="since" value="6h"`) {
+		t.Error("the list forgets the time")
 	}
 }
 

@@ -258,6 +258,14 @@ func (r sourceRow) Healthy() string {
 	return "no violation found · " + r.Decided + " of reads decided"
 }
 
+// WhyUnknown says in the folded row what to look at.
+func (r sourceRow) WhyUnknown() string {
+	if r.Tone() == "uncertain" && !r.Unmarked || r.Stopped {
+		return r.Reason
+	}
+	return ""
+}
+
 // PerSecond is the rate in words.
 func (r sourceRow) PerSecond() string {
 	if r.Rate < 0 {

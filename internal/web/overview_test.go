@@ -78,7 +78,7 @@ func TestOpenByContract(t *testing.T) {
 		o.Overview = func(time.Duration, int) Overview {
 			l := Level{Name: "serializable", Verdict: "no violation found", Reason: "not all writers are captured (capture=partial)"}
 			l.Cells[7] = Open
-			return Overview{Total: 1, Sources: []Source{{Name: "orders", Verdict: "unknown", ByContract: byContract, Decided: "98.7%", Levels: []Level{l}}}}
+			return Overview{Total: 1, Sources: []Source{{Name: "orders", Verdict: "unknown", Reason: "1 bad record: record `version`", ByContract: byContract, Decided: "98.7%", Levels: []Level{l}}}}
 		}
 		_, body, _ := get(Handler(o), "/")
 		for _, want := range []string{
@@ -87,6 +87,10 @@ func TestOpenByContract(t *testing.T) {
 			if strings.Contains(body, want) != byContract {
 				t.Errorf("by contract %v: %s\n%s", byContract, want, body)
 			}
+		}
+		// The folded row has the reason, where something else does.
+		if strings.Contains(body, `<span class="soft brief">1 bad record: record <code>version</code></span>`) == byContract {
+			t.Errorf("by contract %v: the reason in the row\n%s", byContract, body)
 		}
 		if !strings.Contains(body, `<rect class="open"`) || !strings.Contains(body, "serializable, 60 parts: 1 no violation found, 59 without data") {
 			t.Error("the strip does not tell such a part")

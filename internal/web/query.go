@@ -31,6 +31,8 @@ type Query struct {
 	Text                   string // see catalog.Query
 	From, To               int64  // when it was found first, ns since the Unix epoch, without To; 0: no bound
 	EndedFrom, EndedTo     int64  // when its transactions ended, the same: one of several reaches into it
+	Since, Until           int64  // when its last transaction ended, the same
+	Recent                 int64  // in place of Since: ns before Until, or before now. Where all are older, before the latest
 	Refutes                string // a level
 	Before                 string // a cursor: findings older than those on the page that gave it
 }
@@ -117,6 +119,8 @@ func (q *Query) set(name string, values []string) error {
 		if value != "" {
 			*map[string]*int64{"from": &q.From, "to": &q.To, "ended-from": &q.EndedFrom, "ended-to": &q.EndedTo}[name] = at.UnixNano()
 		}
+	case "since", "until":
+		return q.setSpan(name, value)
 	case "before":
 		q.Before = value
 	case "kind":
@@ -139,6 +143,53 @@ func (q *Query) set(name string, values []string) error {
 	}
 	return nil
 }
+
+// instants are the forms of an instant, in UTC where it names no zone.
+var instants = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+
+// setSpan reads since and until. since may be a duration.
+func (q *Query) setSpan(name, value string) error {
+	if value = strings.TrimSpace(value); value == "" {
+		return nil
+	}
+	if long, err := duration(value); err == nil && name == "since" {
+		if q.Recent = int64(long); long <= 0 {
+			return fmt.Errorf(`"since" is %q, want more than no time`, value)
+		}
+		return nil
+	}
+	for _, form := range instants {
+		if at, err := time.Parse(form, value); err == nil {
+			*map[string]*int64{"since": &q.Since, "until": &q.Until}[name] = at.UnixNano()
+			return nil
+		}
+	}
+	if name == "since" {
+		return fmt.Errorf(`"since" is %q, want a duration as 24h or 7d, or a time as 2026-11-20T19:00:00Z`, value)
+	}
+	return fmt.Errorf(`%q is %q, want a time as 2026-11-20T19:00:00Z`, name, value)
+}
+
+// HasSpan says whether only a stretch of time is asked for.
+func (q Query) HasSpan() bool { return q.Since != 0 || q.Until != 0 || q.Recent != 0 }
+
+// SinceText is since as an address has it.
+func (q Query) SinceText() string {
+	const hour = int64(time.Hour)
+	switch r := q.Recent; {
+	case r == 0:
+		return rfc3339(q.Since)
+	case r%(24*hour) == 0 && r > 24*hour:
+		return strconv.FormatInt(r/(24*hour), 10) + "d"
+	case r%hour == 0:
+		return strconv.FormatInt(r/hour, 10) + "h"
+	default:
+		return time.Duration(r).String()
+	}
+}
+
+// UntilText is until as an address has it.
+func (q Query) UntilText() string { return rfc3339(q.Until) }
 
 // given is a parameter of an address.
 type given struct{ Name, Value string }

@@ -34,7 +34,7 @@ func Bare(f *finding.Finding) *finding.Finding {
 func appendReport(dst []byte, r *Report, color bool, shown func(*finding.Finding) *finding.Finding) []byte {
 	dst = append(AppendVerdicts(dst, r, color), '\n')
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = words.AppendAsked(dst, shown(&r.Findings[i]), color)
+		dst = words.AppendAsked(dst, shown(&r.Findings[i]), color, r.Numbers)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		dst = fmt.Appendf(dst, "%s: see them with --output jsonl\n\n", Plural(int64(more), "more finding", "more findings"))

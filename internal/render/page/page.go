@@ -42,11 +42,16 @@ func Templates() *template.Template {
 var address = regexp.MustCompile(`&lt;(https://[-A-Za-z0-9._~/#%]+)&gt;`)
 
 // flag is one of a command, with nothing before it that would make it a part of a word.
-var flag = regexp.MustCompile(`(^|[\s(\[])(--?[a-z][-a-z0-9]*)`)
+var flag = regexp.MustCompile("(^|[\\s(\\[`])(--?[a-z][-a-z0-9]*)")
 
-// linked is a text with links for the addresses in it, which stand between < and >. Its flags stay in one line.
+// quoted is a name of a field, a setting or a command in a text.
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// linked is a text with links for the addresses in it, which stand between < and >. Its flags stay in one line, and what
+// stands between backticks is code.
 func linked(text string) template.HTML {
 	text = flag.ReplaceAllString(template.HTMLEscapeString(text), `$1<span class="flag">$2</span>`)
+	text = quoted.ReplaceAllString(text, `<code>$1</code>`)
 	return template.HTML(address.ReplaceAllString(text, `<a href="$1" rel="noreferrer">$1</a>`))
 }
 
@@ -60,7 +65,12 @@ type Options struct {
 	Trace string
 	// Alone says that there is no service behind the page: it links to nothing.
 	Alone bool
+	// Numbers says what those in positions count.
+	Numbers words.Numbers
 }
+
+// Place is a position for people.
+func (o *Options) Place(position string) string { return words.Place(position, o.Numbers) }
 
 // Card is a finding with what pages say of it.
 type Card struct {
@@ -274,7 +284,7 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 	full.draw("")
 	s := scene.New(&full.Finding)
 	for i := range s.Arrows {
-		full.Steps = append(full.Steps, stepOf(s, i))
+		full.Steps = append(full.Steps, o.stepOf(s, i))
 	}
 	for i := range s.Members {
 		full.Members = append(full.Members, o.memberOf(&full.Finding, &s.Members[i]))
@@ -315,7 +325,7 @@ type End struct {
 	Dropped  bool    // retention has dropped the record
 }
 
-func stepOf(s *scene.Scene, i int) Step {
+func (o *Options) stepOf(s *scene.Scene, i int) Step {
 	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
 	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
@@ -328,9 +338,9 @@ func stepOf(s *scene.Scene, i int) Step {
 			step.Sentence = from.Short + " and " + to.Short + " contradict each other"
 		}
 	}
-	step.Ends = append(step.Ends, endOf(s.Finding, from, a.FromOp))
+	step.Ends = append(step.Ends, o.endOf(s.Finding, from, a.FromOp))
 	if a.From != a.To || a.FromOp != a.ToOp {
-		step.Ends = append(step.Ends, endOf(s.Finding, to, a.ToOp))
+		step.Ends = append(step.Ends, o.endOf(s.Finding, to, a.ToOp))
 	}
 	for i := range step.Ends {
 		step.Ends[i].Dropped = s.Finding.NoEvidence
@@ -338,8 +348,8 @@ func stepOf(s *scene.Scene, i int) Step {
 	return step
 }
 
-func endOf(f *finding.Finding, m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: positionOf(f, m), Record: recordOf(f, m)}
+func (o *Options) endOf(f *finding.Finding, m *scene.Member, op int) End {
+	e := End{Short: m.Short, Position: o.Place(positionOf(f, m)), Record: o.recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
@@ -360,7 +370,7 @@ type Member struct {
 }
 
 func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
-	x := Member{Member: m, Position: positionOf(f, m), Evidence: recordOf(f, m)}
+	x := Member{Member: m, Position: o.Place(positionOf(f, m)), Evidence: o.recordOf(f, m)}
 	r := m.Record
 	if r == nil {
 		return x

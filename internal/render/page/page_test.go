@@ -156,6 +156,8 @@ func TestEvents(t *testing.T) {
 func TestLinked(t *testing.T) {
 	for text, want := range map[string]string{
 		"Jepsen: <https://jepsen.io/a-b.1>.":                                                      `Jepsen: <a href="https://jepsen.io/a-b.1" rel="noreferrer">https://jepsen.io/a-b.1</a>.`,
+		"record `version`, or --window; run `monitor check --contract a=<b>`.":                    `record <code>version</code>, or <span class="flag">--window</span>; run <code>monitor check <span class="flag">--contract</span> a=&lt;b&gt;</code>.`,
+		"use `--window`, not ` alone":                                                             "use <code><span class=\"flag\">--window</span></code>, not ` alone",
 		`<script>x</script> <https://x"onclick=1> & javascript:`:                                  `&lt;script&gt;x&lt;/script&gt; &lt;https://x&#34;onclick=1&gt; &amp; javascript:`,
 		"Run monitor findings --id 1f --output svg, or -o dot (--html). A well-known a--b stays.": `Run monitor findings <span class="flag">--id</span> 1f <span class="flag">--output</span> svg, or <span class="flag">-o</span> dot (<span class="flag">--html</span>). A well-known a--b stays.`,
 	} {

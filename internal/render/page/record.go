@@ -28,14 +28,14 @@ type Came struct {
 }
 
 // recordOf is the record of a member; nil where there is nothing of it.
-func recordOf(f *finding.Finding, m *scene.Member) *Record {
+func (o *Options) recordOf(f *finding.Finding, m *scene.Member) *Record {
 	r := &Record{Decoded: readable(m.Raw), Hidden: f.Hidden}
 	for i := range f.Raw {
 		x := &f.Raw[i]
 		if x.Txn != m.ID || f.Hidden {
 			continue
 		}
-		c := Came{Position: x.Position, Text: x.Text, Cut: x.Cut}
+		c := Came{Position: o.Place(x.Position), Text: x.Text, Cut: x.Cut}
 		if len(x.Bytes) > 0 {
 			c.Text, c.Binary = hex.Dump(x.Bytes), true
 		}

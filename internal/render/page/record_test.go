@@ -1,11 +1,13 @@
 package page
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // A record is shown as it came in, where that is kept: control characters and marks cannot change the page, bytes are in
@@ -75,5 +77,30 @@ func TestPositionOfRecordBeside(t *testing.T) {
 	}
 	if ends := full.Steps[0].Ends; ends[0].Position != "p:1" || ends[1].Position != "p:2" {
 		t.Errorf("the dependency is at %q and %q", ends[0].Position, ends[1].Position)
+	}
+}
+
+// A page says what the numbers in positions count: of the service bytes, and of a report those of what was read.
+func TestPositionsSayWhatTheyCount(t *testing.T) {
+	const first, second = "file:a.jsonl:7", "file:a.jsonl:8"
+	f := finding.Finding{
+		ID: "1f", Anomaly: "G1a", Txns: []string{"T1"}, FirstPosition: first, LastPosition: second, Positions: map[string]string{"T1": first},
+		History: []json.RawMessage{json.RawMessage(`{"txn":"T1","status":"committed","ops":[{"op":"w","key":"l","value":1}]}`)},
+		Raw:     []finding.Raw{{Txn: "T1", Position: first, Text: "{}"}, {Txn: "T1", Position: second, Text: "{}"}},
+	}
+	for unit, of := range map[string]words.Numbers{"byte": words.OfService, "line": words.Lines} {
+		var b bytes.Buffer
+		if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}, Numbers: of}}}); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		for _, want := range []string{
+			"<dt>Position</dt><dd><code>file:a.jsonl " + unit + " 7</code>", "As it came in at <code>file:a.jsonl " + unit + " 8</code>",
+			"<dt>First position</dt><dd><code>file:a.jsonl " + unit + " 7</code>", "<dt>Last position</dt><dd><code>file:a.jsonl " + unit + " 8</code>",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing in\n%s", want, text[strings.Index(text, "<main"):])
+			}
+		}
 	}
 }

@@ -38,7 +38,8 @@ type Part struct {
 	Panes    []Pane // verdicts over time; none: that is not known
 	Timed    bool   // panes say when they were
 	Findings []finding.Finding
-	Left     int // findings that are not in it
+	Left     int           // findings that are not in it
+	Numbers  words.Numbers // in positions
 }
 
 // Verdict is the verdict on a level.
@@ -113,7 +114,7 @@ func WriteReport(w io.Writer, r *Report) error {
 	for i := range r.Parts {
 		part := shownPart{Part: &r.Parts[i]}
 		for j := range part.Findings {
-			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}, nil))
+			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace, Numbers: part.Numbers}, nil))
 		}
 		part.Groups = grouped(part.Cards)
 		for all, j := stretchOf(part.Cards), 0; j < len(part.Groups); j++ {

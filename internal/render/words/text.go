@@ -16,17 +16,17 @@ import (
 // as \xNN.
 func Append(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
-	return appendText(dst, f, color, verdict, sentence)
+	return appendText(dst, f, color, verdict, sentence, OfService)
 }
 
 // AppendAsked is Append in an answer on levels that were asked for. No level among
-// them is the expected one.
-func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
+// them is the expected one. A recording says what the numbers in positions count.
+func AppendAsked(dst []byte, f *finding.Finding, color bool, of Numbers) []byte {
 	verdict, sentence := VerdictOf(f)
 	if verdict == Allowed {
 		sentence = "Allowed by the levels asked for. " + refutes(f)
 	}
-	return appendText(dst, f, color, verdict, sentence)
+	return appendText(dst, f, color, verdict, sentence, of)
 }
 
 // AppendLine appends a finding that the expected level allows on one line: it is counted, and its page has the rest.
@@ -53,7 +53,7 @@ func Name(title, anomaly string) string {
 	return title + " (" + anomaly + ")"
 }
 
-func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
+func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string, of Numbers) []byte {
 	paint := painter(color)
 	b := bytes.NewBuffer(dst)
 	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", Visible(f.Title)))
@@ -96,7 +96,7 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 		line("Replay: " + Visible(f.Command))
 	}
 	if f.FirstPosition != "" {
-		line("From " + Visible(f.FirstPosition) + " to " + Visible(f.LastPosition))
+		line("From " + Visible(Place(f.FirstPosition, of)) + " to " + Visible(Place(f.LastPosition, of)))
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
