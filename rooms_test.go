@@ -1,13 +1,87 @@
 package isowatch_test
 
 import (
+	"fmt"
 	"go/ast"
+	"go/types"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// ofEach are verbs that several rooms have. They are called by the room, as in s.Sets.Memory().
+var ofEach = []string{"AppendState", "ReadState", "Memory"}
+
+// TestNothingIsHidden: no room of inference has an exported field or method with the name of one below it, except
+// the verbs. A call above would mean another one than it did.
+func TestNothingIsHidden(t *testing.T) {
+	pkg, err := exportsOf(t, "internal/infer").Import(module + "/internal/infer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]string{} // the rooms that have the name, by name
+	seen := map[*types.Named]bool{}
+	for _, fault := range hidden(pkg.Scope().Lookup("State").Type(), nil, at, seen) {
+		t.Error(fault)
+	}
+	if len(seen) < 10 || len(at) < 500 {
+		t.Errorf("%d names of %d rooms were seen", len(at), len(seen))
+	}
+}
+
+// hidden lists the exported names of the room that a room in above has too, and so on with the rooms that it
+// embeds.
+func hidden(room types.Type, above []map[string]types.Type, names map[string]string, seen map[*types.Named]bool) (faults []string) {
+	named, ok := room.(*types.Named)
+	if !ok {
+		return nil
+	}
+	fields, ok := named.Underlying().(*types.Struct)
+	if !ok {
+		return nil
+	}
+	seen[named] = true
+	mine := map[string]types.Type{} // of what is embedded, its type
+	for i := range named.NumMethods() {
+		mine[named.Method(i).Name()] = nil
+	}
+	for i := range fields.NumFields() {
+		mine[fields.Field(i).Name()] = embedded(fields.Field(i))
+	}
+	for name := range mine {
+		names[name] = named.Obj().Name()
+		if !ast.IsExported(name) || slices.Contains(ofEach, name) {
+			continue
+		}
+		for _, of := range above {
+			// Kinds are over one room, which each of them names.
+			if is, has := of[name]; has && (is == nil || is != mine[name]) {
+				faults = append(faults, fmt.Sprintf("%s.%s is hidden by a room or kind above", named.Obj().Name(), name))
+			}
+		}
+	}
+	below := append(slices.Clone(above), mine)
+	for i := range fields.NumFields() {
+		if of := embedded(fields.Field(i)); of != nil {
+			faults = append(faults, hidden(of, below, names, seen)...)
+		}
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
+}
+
+// embedded is the type that the field embeds, nil if it embeds none.
+func embedded(f *types.Var) types.Type {
+	if !f.Embedded() {
+		return nil
+	}
+	if pointer, ok := f.Type().(*types.Pointer); ok {
+		return pointer.Elem()
+	}
+	return f.Type()
+}
 
 // roomsOf are the packages whose state consists of rooms (docs/design.md), with the rooms, lowest first.
 var roomsOf = map[string][]string{

@@ -20,6 +20,7 @@ type Room struct {
 	Pattern string // as go build takes it
 	Without []string
 	Own     []string // arguments of its own tests
+	More    []Judge  // who come behind these
 }
 
 func (r *Run) names(m *Mutant) bool {
@@ -74,7 +75,7 @@ func (r *Run) Do(ctx context.Context, dir string) (*Result, error) {
 			return nil, err
 		}
 		began := time.Now()
-		b, err := build(r.Root, room.Pattern, into, append([]Judge{{Name: "own", Args: room.Own}}, r.Judges...))
+		b, err := build(r.Root, room.Pattern, into, slices.Concat([]Judge{{Name: "own", Args: room.Own}}, room.More, r.Judges))
 		if err != nil {
 			return nil, err
 		}

@@ -11,9 +11,20 @@ import (
 	"time"
 )
 
+// histories are the ones of all kinds of data.
+var histories = []Judge{{Name: "histories", Package: "./internal/infer/infertest"}}
+
 // rooms are the packages whose rules are mutated.
 var rooms = []Room{
-	{Pattern: "./internal/infer", Without: []string{"warm.go", "arena.go", "compact.go", "access.go checkKeys", "access.go Sizes"}, Own: []string{"-test.short"}},
+	{Pattern: "./internal/infer", Without: []string{"warm.go", "compact.go", "sizes.go"}, Own: []string{"-test.short"}, More: histories},
+	{Pattern: "./internal/infer/ledger", Without: []string{"arena.go", "check.go", "sizes.go"}, More: histories},
+	{Pattern: "./internal/infer/causes", Without: []string{"sizes.go"}, More: histories},
+	{Pattern: "./internal/infer/orders", More: histories},
+	{Pattern: "./internal/infer/registers", More: histories},
+	{Pattern: "./internal/infer/lists", Without: []string{"spine.go CheckSpines"}, More: histories},
+	{Pattern: "./internal/infer/sets", Without: []string{"scan.go CheckScans"}, More: histories},
+	{Pattern: "./internal/infer/counters", More: histories},
+	{Pattern: "./internal/infer/linear", More: histories},
 	{Pattern: "./incremental", Without: []string{"warm.go", "check.go", "state.go Bytes"}, Own: []string{"-test.short"}},
 	{Pattern: "./internal/verify", Own: []string{"-test.skip", "^TestMutants$"}},
 	{Pattern: "./internal/external"},
@@ -92,7 +103,7 @@ func TestMutate(t *testing.T) {
 	for i := range res.Tried {
 		by[res.Tried[i].By]++
 	}
-	t.Logf("noticed by their own tests: %d, by scenarios: %d, by random histories: %d, by none: %d", by["own"], by["scenarios"], by["random"], by[""])
+	t.Logf("noticed by their own tests: %d, by histories of inference: %d, by scenarios: %d, by random histories: %d, by none: %d", by["own"], by["histories"], by["scenarios"], by["random"], by[""])
 	for _, fault := range known.Compare(res) {
 		t.Error(fault)
 	}

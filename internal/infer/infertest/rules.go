@@ -22,7 +22,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the histories of testdata print into their files")
 
-// Rules runs each history of the testdata of the package under test: records in, and what inference gives out.
+// Rules runs each history of the files that match, without patterns of the testdata of the package under test:
+// records in, and what inference gives out.
 //
 //	history lost update
 //	# Prose.
@@ -35,10 +36,17 @@ var rewrite = flag.Bool("rewrite", false, "write what the histories of testdata 
 // What the commands above a "----" print must be the text below it, up to the next blank
 // line. Each history runs as written, through a snapshot after each command, and with
 // all that is cold out of memory after each command: all three print the same.
-func Rules(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no histories in testdata: %v", err)
+func Rules(t *testing.T, patterns ...string) {
+	if len(patterns) == 0 {
+		patterns = []string{"testdata/*.txt"}
+	}
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no histories in %s: %v", pattern, err)
+		}
+		files = append(files, found...)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

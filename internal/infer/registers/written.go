@@ -85,13 +85,18 @@ func (s *Registers) Written(b *event.Batch, t *event.Txn, k uint32, o *event.Op)
 		}
 		if o.Kind == event.Inc {
 			s.Nameless = true
-			return tombstoneOf(s.InEpoch(b, t, t.IDHash)) // that nobody can have named
+			return s.Tombstone(b, t) // that nobody can have named
 		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
-		return tombstoneOf(s.InEpoch(b, t, t.IDHash))
+		return s.Tombstone(b, t)
 	}
 	return o.ValueHash
+}
+
+// Tombstone is the value of the version that a delete by t leaves.
+func (s *Registers) Tombstone(b *event.Batch, t *event.Txn) event.Hash {
+	return tombstoneOf(s.InEpoch(b, t, t.IDHash))
 }
 
 // tombstoneOf is the value of the version that a delete leaves. It is made of the transaction's id.
