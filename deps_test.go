@@ -98,7 +98,7 @@ internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
 internal/web          : finding internal/catalog internal/render/page internal/render/picture internal/render/records internal/render/words internal/isolation
-internal/whole        : internal/render/words internal/config event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
+internal/whole        : internal/render/words internal/config docs event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 internal/isolation    : event finding incremental internal/external

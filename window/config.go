@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -127,6 +128,8 @@ type Config struct {
 	// Verify says why a witness is not a contradiction; a finding that it refuses is not
 	// reported. nil is [verify.Verify].
 	Verify func(*finding.Witness) error `json:"-"`
+	// Advise gives the text of a finding on likely causes and on what to do. nil means [docs.AdviceOn].
+	Advise func(anomaly string, e docs.Expected) docs.Advice `json:"-"`
 	// Deciding, unless nil, is told of each level at which an order is searched for: that may take long.
 	Deciding func(isolation.Level) `json:"-"`
 }
@@ -181,6 +184,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.LiveCap == 0 {
 		c.LiveCap = 1_000_000
+	}
+	if c.Advise == nil {
+		c.Advise = docs.AdviceOn
 	}
 	return c
 }

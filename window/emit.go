@@ -82,7 +82,7 @@ func (o *core) advise(f *finding.Finding) {
 	}
 	advice, ok := o.advice[advised{f.Anomaly, expected}]
 	if !ok {
-		advice = docs.AdviceOn(f.Anomaly, expected)
+		advice = o.cfg.Advise(f.Anomaly, expected)
 		if o.advice == nil {
 			o.advice = map[advised]docs.Advice{}
 		}

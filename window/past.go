@@ -79,27 +79,28 @@ func (o *core) stored(from, to uint32, label infer.Label) incremental.EdgeID {
 	return 0
 }
 
-// pastBy searches back from by over the edges with one of the labels, and from a list
-// read over all appends that it shows.
-func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastStep) {
-	type visit struct {
-		pastStep
-		at int // index of the visit that led to this one
+// pastBy is the shortest way back from by over the edges with one of the labels. From a list read it leads
+// to all appends that the list shows.
+func (f *saturated) pastBy(from, by uint32, labels infer.Label) []pastStep {
+	if f.allStored(labels) {
+		return f.pastMeeting(from, by, labels)
 	}
+	return f.pastAlone(from, by, labels)
+}
+
+// pastAlone is a search from by alone.
+func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []pastStep) {
 	seen := &f.seenPast
 	seen.begin()
 	seen.enter(by)
-	queue := []visit{{pastStep{from: by}, -1}}
+	queue := []pastVisit{{pastStep{from: by}, -1}}
 	reach := func(s pastStep, at int) {
 		if !seen.enter(s.from) {
 			return
 		}
-		queue = append(queue, visit{s, at})
-		if s.from != from {
-			return
-		}
-		for v := queue[len(queue)-1]; v.at >= 0; v = queue[v.at] {
-			steps = append(steps, v.pastStep)
+		queue = append(queue, pastVisit{s, at})
+		if s.from == from {
+			steps = wayFrom(queue)
 		}
 	}
 	budget := maxPast
@@ -236,6 +237,9 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 		return true
 	}
 	f.members = members
+	if h.cfg.Untold {
+		f.untold = members
+	}
 	f.Finding.Certain = true
 	if id != 0 {
 		f.setAside = []setAsideEdge{setAsideOf(h.graph, id)}

@@ -48,11 +48,14 @@ type saturated struct {
 	drops  uint32         // transactions that were let go of
 	passed []passed       // by transaction and key
 	partly partly         // follows from the orders
+	listed bool           // a list was read that shows elements before its last one; no state, since it counts in whole histories only
 
 	// Scratch.
 	reads    []infer.ExternalRead // of the transaction in work
 	readsOf  []infer.ExternalRead
 	seenPast seenTxns
+	pastEnds pastEnds
+	back     []pastVisit
 	given    []saturation.Read
 	shown    []saturation.Shown
 	reread   bool // it saw two versions of a key: read atomic and above are refuted by that
@@ -369,7 +372,7 @@ func (f *saturated) describe(n uint32) saturation.Txn {
 		r := &f.reads[i]
 		f.reread = f.reread || r.Reread
 		if !f.infer.Shown(r.Version, func(w uint32) {
-			if w != n {
+			if f.listed = true; w != n {
 				f.shown = append(f.shown, saturation.Shown{Writer: w, First: r.First})
 			}
 		}) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
@@ -34,7 +33,6 @@ func (o *core) fill(f *openFinding, name isolation.Name, w *finding.Witness) {
 // stay in memory, and nothing else is told of them.
 func (o *core) mayStayUntold(f *openFinding, w *finding.Witness) bool {
 	return o.cfg.Untold && o.cfg.Unbounded && o.cfg.Hide == "" && len(f.untold) == len(w.Txns) && w.Anomaly == 0 && len(w.Choices) == 0 &&
-		!slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return e.Label&infer.Saturated != 0 }) &&
 		!slices.ContainsFunc(slices.Concat(f.members, f.shown), func(n uint32) bool { return o.infer.Info(n).Unknown })
 }
 

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +72,22 @@ func kafkaBroker(s string) error {
 	return nil
 }
 
-var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+const maxTopicName = 249
+
+// isName says whether s has 1 to most of the characters: ASCII letters, digits and those of others. A regular expression with such a
+// count takes 2 ms to compile, at each start.
+func isName(s string, most int, others string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return s != "" && len(s) <= most
+}
 
 // kafkaTopic says what is wrong with the name of a topic (Apache Kafka, Topic.validate).
 func kafkaTopic(s string) error {
-	if !topicName.MatchString(s) || s == "." || s == ".." {
+	if !isName(s, maxTopicName, "._-") || s == "." || s == ".." {
 		return fmt.Errorf("%q cannot be the name of a topic: want up to 249 of a-z, A-Z, 0-9, dot, underscore, hyphen", s)
 	}
 	return nil

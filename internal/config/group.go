@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,8 +38,8 @@ func (g *Group) fields() []field {
 	}
 }
 
-// groupName is good as a part of keys, folders and subjects.
-var groupName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,50}$`)
+// isGroupName says whether s is good as a part of keys, folders and subjects.
+func isGroupName(s string) bool { return isName(s, 50, "_-") }
 
 func (s *Service) validateGroup(f *faults) {
 	g := &s.Group
@@ -50,10 +49,10 @@ func (s *Service) validateGroup(f *faults) {
 		}
 		return
 	}
-	if !groupName.MatchString(g.Name) {
+	if !isGroupName(g.Name) {
 		f.add("group.name", "group %q: want at most 50 letters, digits, underscores and hyphens", g.Name)
 	}
-	if g.Member != "" && !replicaName.MatchString(g.Member) {
+	if g.Member != "" && !isReplicaName(g.Member) {
 		f.add("group.member", "group member %q: want at most 100 letters, digits, dots, underscores and hyphens", g.Member)
 	}
 	if u, err := url.Parse(g.Address); g.Address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.TrimRight(u.Path, "/") != "") {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,8 +48,8 @@ func CheckMemory(s Size) error {
 	return fmt.Errorf("memory %v: at least %v. With less, the store and the input leave no room for transactions", s, LeastMemory)
 }
 
-// replicaName is good as a label of metrics and as a word in a log. Names of hosts and of pods are such names.
-var replicaName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+// isReplicaName says whether s is good as a label of metrics and as a word in a log. Names of hosts and of pods are such names.
+func isReplicaName(s string) bool { return isName(s, 100, "._-") }
 
 // Service is everything that a running monitor is told.
 type Service struct {
@@ -261,7 +260,7 @@ func (s *Service) Validate() error {
 	if s.Data == "" {
 		f.add("data", "data: no folder is named")
 	}
-	if s.Replica != "" && !replicaName.MatchString(s.Replica) {
+	if s.Replica != "" && !isReplicaName(s.Replica) {
 		f.add("replica", "replica %q: want at most 100 letters, digits, dots, underscores and hyphens", s.Replica)
 	}
 	if s.Durability != Async && s.Durability != Fsync {

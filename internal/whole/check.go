@@ -48,6 +48,7 @@ type Whole struct {
 	// decided. With several files it gets the name too. It is called from several goroutines.
 	Doing   func(phase string)
 	doingOf func(name, phase string)
+	advice  *advice // of several files; nil: each makes its own
 
 	// Collector, unless nil, is told how to collect garbage while a history is read. It is for
 	// a process that does nothing else at the time.
@@ -312,6 +313,9 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Asking = !h.Expecting
 	c.Source, c.Unbounded, c.Clamp, c.Replay, c.Hide = string(name), !h.Bounded, false, h.Replay, h.HideKey
 	c.Untold = h.Brief
+	if h.advice != nil {
+		c.Advise = h.advice.on
+	}
 	c.Deciding = func(l isolation.Level) { h.doing(h.Name, "deciding "+l.String()) }
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	s.machine.Expect(h.expected)

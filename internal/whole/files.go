@@ -7,8 +7,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 
+	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
@@ -20,6 +22,8 @@ const (
 	aheadFiles = 64
 	// unpackedShare is how many times larger a packed history is taken to be unpacked.
 	unpackedShare = 16
+	// smallPercent is how much garbage there may be while small files are checked, of what lives: some 20 MB.
+	smallPercent = 400
 	// MaxDeadLetters of a file are told; all are counted.
 	MaxDeadLetters = 10
 )
@@ -45,6 +49,9 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 	stop := make(chan struct{})
 	if len(names) > 1 {
 		w = w.naming()
+		if c := w.Collector; c != nil && !slices.ContainsFunc(names, func(name string) bool { return sizeOf(name) > smallHistory }) {
+			defer c.SetPercent(c.SetPercent(smallPercent))
+		}
 	}
 	go func() {
 		defer close(queue)
@@ -86,10 +93,34 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 	return err
 }
 
+// advice holds the texts on causes, made once for all files.
+type advice struct {
+	mu sync.Mutex
+	by map[occurred]docs.Advice
+}
+
+type occurred struct {
+	anomaly  string
+	expected docs.Expected
+}
+
+func (a *advice) on(anomaly string, e docs.Expected) docs.Advice {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := occurred{anomaly, e}
+	x, ok := a.by[of]
+	if !ok {
+		x = docs.AdviceOn(anomaly, e)
+		a.by[of] = x
+	}
+	return x
+}
+
 // naming is w for several files: what is done with one is told with its name, and how far the reading is
 // of all together.
 func (w *Whole) naming() *Whole {
 	several := *w
+	several.advice = &advice{by: map[occurred]docs.Advice{}}
 	several.doingOf = func(name, phase string) {
 		if phase == Reading || phase == ReadingAgain {
 			w.doing(name, Reading)

@@ -31,11 +31,13 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	w.doing(name, Reading)
 	var holding []isolation.Level
 	var expected window.Expected
+	var kept *reading
 	if w.atOnce() {
 		var h *registers.History
-		if h, holding, err = w.decideAtOnce(in, name); err != nil {
+		if h, holding, kept, err = w.decideAtOnce(in, name); err != nil {
 			return nil, err
 		}
+		defer kept.giveBack()
 		if w.Watch.Named || w.Expecting {
 			holding = withImplied(holding, w.Watch.Levels) // others are told only if the records have what they are about
 		}
@@ -46,10 +48,10 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 			expected = window.Expected{Txns: int(h.Committed + h.Aborted + h.Unknown), Versions: h.Versions(), Reads: h.Reads(), Writes: h.Writes()}
 		}
 	}
-	if w.atOnce() {
+	if w.atOnce() && kept == nil {
 		w.doing(name, ReadingAgain)
 	}
-	return w.throughMachines(name, in, holding, expected)
+	return w.throughMachines(name, in, kept, holding, expected)
 }
 
 // withImplied are the levels that hold or are implied by one that does: a level is never
@@ -61,18 +63,23 @@ func withImplied(holding, levels []isolation.Level) []isolation.Level {
 }
 
 // throughMachines checks the recording at the levels that are asked for, without those that are
-// known to hold. So much is expected.
-func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level, expected window.Expected) (*Report, error) {
+// known to hold. So much is expected. It reads nothing again that was kept.
+func (w *Whole) throughMachines(name string, in *Recording, kept *reading, holding []isolation.Level, expected window.Expected) (*Report, error) {
 	h := NewChecking(w)
 	h.expected = expected
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
 	h.ReadAs, h.Name = in.Format, name
 	h.Batch.Partitions = []string{w.partition(name)}
 	h.Replay = w.command(name)
-	if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
+	if kept != nil {
+		kept.replay(h)
+	} else if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
 		return nil, err
 	}
 	h.End(nil)
+	if kept != nil {
+		*kept.last, h.Batch = h.Batch, event.Batch{}
+	}
 	r := h.Report(name)
 	r.Numbers = NumbersOf(in.Format)
 	if w.Raws > 0 {
@@ -92,26 +99,29 @@ func (w *Whole) atOnce() bool {
 var errOdd = errors.New("not a history that is decided at once")
 
 // decideAtOnce reads the recording, puts it back to its beginning, and returns the levels that
-// the history is known to satisfy.
-func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
-	kept, again, err := in.keep()
+// the history is known to satisfy. It keeps what it has read of a small one.
+func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, *reading, error) {
+	again, begin, err := in.keep()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if again {
+	if begin {
 		w.doing(name, ReadingAgain)
 	}
-	if !kept {
-		return &registers.History{}, nil, nil // the machines read it once
+	if !again {
+		return &registers.History{}, nil, nil, nil // the machines read it once
+	}
+	if 0 < in.Size && in.Size <= smallHistory {
+		return w.attemptSmall(in, name)
 	}
 	in.stream = true
 	h, holding, err := w.attempt(in, name)
 	in.stream = false
 	if errors.Is(err, history.ErrWhole) {
 		w.doing(name, ReadingAgain)
-		return w.attempt(in, name)
+		h, holding, err = w.attempt(in, name)
 	}
-	return h, holding, err
+	return h, holding, nil, err
 }
 
 // shortHistory is how many bytes a file has whose memory is looked through as usual.
@@ -153,11 +163,16 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
+	return h, w.decide(h, name), nil
+}
+
+// decide is which levels the history is known to satisfy.
+func (w *Whole) decide(h *registers.History, name string) []isolation.Level {
 	w.doing(name, "deciding")
 	if h.Close(); w.Collector != nil {
 		w.Collector.Collect() // or what comes would have memory of its own beside
 	}
-	return h, h.Holding(w.Watch.Levels), nil
+	return h.Holding(w.Watch.Levels)
 }
 
 // reportAtOnce is the report on a history that satisfies all that is asked.

@@ -103,7 +103,7 @@ func TestPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := w.throughMachines("-", in, nil, window.Expected{})
+		want, err := w.throughMachines("-", in, nil, nil, window.Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestPaths(t *testing.T) {
 			t.Fatalf("history %d at %v: %s\n%s", i, isolation.LevelNames(w.Watch.Levels), what, text)
 		}
 		in, _ = OpenRecording("-", strings.NewReader(text), history.JSONL)
-		_, holding, err := w.decideAtOnce(in, "-")
+		_, holding, _, err := w.decideAtOnce(in, "-")
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -20,7 +20,7 @@ func TestPhases(t *testing.T) {
 	for _, c := range []struct{ levels, want string }{
 		{"serializable", "reading; reading again; deciding"},
 		{"read-atomic", "reading; reading again; deciding"},
-		{"generalized-snapshot-isolation", "reading; reading again; deciding; reading again; deciding; deciding generalized-snapshot-isolation"},
+		{"generalized-snapshot-isolation", "reading; reading again; deciding; deciding generalized-snapshot-isolation"},
 	} {
 		var told []string
 		w := Whole{Watch: config.DefaultWatch(config.WholeContract()), Stdin: strings.NewReader(blindSkew), Doing: func(phase string) { told = append(told, phase) }}
