@@ -33,9 +33,9 @@ func TestDowngradeIsRefused(t *testing.T) {
 				return w.Bytes()
 			})
 		},
-		`field "counters.OfMore" is not known`: func(st *store.Store) error {
+		`field "counters.ofMore" is not known`: func(st *store.Store) error {
 			return changeSnapshot(st, func(state []byte) []byte {
-				return bytes.Replace(state, []byte("counters.OfRows "), []byte("counters.OfMore "), 1)
+				return bytes.Replace(state, []byte("counters.ofRows "), []byte("counters.ofMore "), 1)
 			})
 		},
 		`"another" comes where`: func(st *store.Store) error {

@@ -81,6 +81,7 @@ type groupsJSON struct {
 	Findings int         `json:"findings"`
 	Width    int64       `json:"bar_seconds"` // of the trends
 	End      string      `json:"bars_end"`
+	Before   int         `json:"before_bars"` // findings that ended before all bars
 	Index    Index       `json:"index"`
 }
 
@@ -99,7 +100,7 @@ func (s *site) groupsJSON(w http.ResponseWriter, r *http.Request) {
 	now := s.Now()
 	out := groupsJSON{
 		Groups: []groupJSON{}, Total: found.Total, Findings: found.Findings, Index: index,
-		Width: found.Width / int64(time.Second), End: rfc3339(found.End),
+		Width: found.Width / int64(time.Second), End: rfc3339(found.End), Before: found.Before,
 	}
 	for i := range found.Rows {
 		x := &found.Rows[i]

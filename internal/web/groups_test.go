@@ -156,7 +156,7 @@ func TestGroupsSince(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", query, want, body)
 		}
 	}
-	if _, body, _ := get(handler, "/api/v1/groups?since=6h"); !strings.Contains(body, `"bar_seconds":900,"bars_end":"2026-11-20T20:00:00Z"`) {
+	if _, body, _ := get(handler, "/api/v1/groups?since=6h"); !strings.Contains(body, `"bar_seconds":900,"bars_end":"2026-11-20T20:00:00Z","before_bars":0`) {
 		t.Error(body)
 	}
 	if _, body, _ := get(handler, "/list?since=6h"); !strings.Contains(body, `name="since" value="6h"`) {

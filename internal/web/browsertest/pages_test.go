@@ -155,6 +155,7 @@ func (b *browser) groups(s *service, f found) {
 	t := b.t
 	b.look(s.url + "/findings")
 	b.look(s.url + "/findings?q=nothing")
+	b.look(s.url + "/findings?since=90m&kind=violation&sort=worst")
 	if *rewrite {
 		var shot []byte
 		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 800), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
@@ -169,6 +170,18 @@ func (b *browser) groups(s *service, f found) {
 	})
 	if n := value[int](b, `document.querySelectorAll("article.group").length`); n != 1 {
 		t.Fatalf("the finding is in %d groups", n)
+	}
+	b.do("the last day", chromedp.Click(`//p[@class="spans"]/a[.="24h"]`, chromedp.BySearch))
+	within(t, 10*time.Second, "the stretch of time is not in the address", func() bool {
+		return strings.Contains(value[string](b, `location.search`), "since=24h")
+	})
+	b.do("violated first", chromedp.WaitReady("form.filter"), chromedp.SetValue(`select[name=sort]`, "worst"), chromedp.Click(`form.filter > button`))
+	within(t, 10*time.Second, "the order is not in the address, or it lost the rest", func() bool {
+		query := value[string](b, `location.search`)
+		return strings.Contains(query, "sort=worst") && strings.Contains(query, "since=24h") && strings.Contains(query, "q="+f.ID)
+	})
+	if text := value[string](b, `document.getElementById("live").textContent`); !strings.Contains(text, "1 group of 1 finding") || !strings.Contains(text, "1 h a bar") {
+		t.Errorf("the last day: %s", text)
 	}
 	group := value[string](b, `document.querySelector("article.group .paths a").href`)
 	b.look(group)
