@@ -27,8 +27,12 @@ func TestVerifyNumbers(t *testing.T) {
 		return event.RecordOp{Kind: kind, Key: "c", Value: "1", Version: text}
 	}
 	numeric := func(read, wrote string) *finding.Witness {
-		w := one(finding.CyclicVersions, version(event.Read, read), version(event.Write, wrote))
+		w := two(finding.CyclicVersions, []event.RecordOp{version(event.Read, read), version(event.Write, wrote)}, []event.RecordOp{version(event.Write, read)})
 		w.ByVersion, w.Numeric = true, true
+		return w
+	}
+	changed := func(w *finding.Witness, change func(*finding.Witness)) *finding.Witness {
+		change(w)
 		return w
 	}
 	given := func(before, after string) *finding.Witness {
@@ -58,6 +62,15 @@ func TestVerifyNumbers(t *testing.T) {
 		{"totals of halves", "did not read c", two(finding.WrongTotal,
 			[]event.RecordOp{op(event.Read, "c", "1.5"), op(event.Read, "d", "2.5")}, []event.RecordOp{op(event.Read, "c", "2"), op(event.Read, "d", "2")})},
 		{"versions", "", numeric("5", "3")},
+		{"a version that nobody left", "no transaction that took effect left what A replaced", changed(numeric("5", "3"), func(w *finding.Witness) { w.Txns = w.Txns[:1] })},
+		{"a version that its writer did not leave", "no transaction that took effect", changed(numeric("5", "3"), func(w *finding.Witness) { w.Txns[1].Ops[0].Version = "6" })},
+		{"a version of who aborted", "no transaction that took effect", changed(numeric("5", "3"), func(w *finding.Witness) { w.Txns[1].Status = event.Aborted })},
+		{"a version of who perhaps aborted", "", changed(numeric("5", "3"), func(w *finding.Witness) { w.Txns[1].Status = event.Unknown })},
+		{"a version that the write names", "", changed(numeric("5", "3"), func(w *finding.Witness) {
+			w.Txns = w.Txns[:1]
+			w.Txns[0].Ops = w.Txns[0].Ops[1:]
+			w.Txns[0].Ops[0].PrevVersion = "5"
+		})},
 		{"a version read that is no number", "is before", numeric(`"a"`, "-3")},
 		{"a version written that is no number", "is before", numeric("5", `"a"`)},
 		{"an order of versions", "", given("-5", "3")},

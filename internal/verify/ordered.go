@@ -52,8 +52,8 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 }
 
 // checkStep: a read or replaced a version of the key and wrote one that the given order has at
-// the same place or before. If commit timestamps order the versions, b wrote the one that a
-// replaced.
+// the same place or before. b left the one that a replaced, and did not abort: a version that was never installed has
+// no place in the order. A write that names what it replaced needs no b, where versions are numbers.
 func checkStep(w *finding.Witness, a, b *event.Record) error {
 	write, ok := finalWrite(a, w.Key)
 	if !ok {
@@ -69,6 +69,9 @@ func checkStep(w *finding.Witness, a, b *event.Record) error {
 		y, okY := versionNumber(write.Value)
 		if !okX || !okY || x < y {
 			return fmt.Errorf("version %s of %s is before %s", before, w.Key, write.Value)
+		}
+		if left, ok := finalWrite(b, w.Key); replacedBy(a, w.Key) == "" && (!ok || left.Value != before || b.Status == event.Aborted) {
+			return fmt.Errorf("no transaction that took effect left what %s replaced", a.ID)
 		}
 		return nil
 	case w.ByCommit:

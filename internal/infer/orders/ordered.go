@@ -218,11 +218,24 @@ func (s *Orders) SupersedeInOrder(v uint32) {
 	}
 }
 
-// CheckStep reports a transaction n that read or replaced pred and wrote v with a
-// number that is not higher.
+// CheckStep reports a transaction n that read or replaced pred and wrote v with a number that is not higher. A read that shows
+// pred may be of a version that was never installed, until a record tells who wrote it and took effect. A write that
+// names pred as what it replaced is enough.
 func (s *Orders) CheckStep(n, pred, v uint32) {
-	if s.IsOrdered(pred) && s.IsOrdered(v) && s.Versions[pred].Prefix >= s.Versions[v].Prefix {
+	if s.IsOrdered(pred) && s.IsOrdered(v) && s.Versions[pred].Prefix >= s.Versions[v].Prefix && (s.Versions[pred].Writer != 0 || s.NamedOnly(pred, n)) {
 		s.contradictOrder(s.Versions[v].Key, n, v, pred)
+	}
+}
+
+// CheckStepsFrom is CheckStep for all who replaced pred, whose number was known before its writer.
+func (s *Orders) CheckStepsFrom(pred uint32) {
+	if !s.Numeric(s.Versions[pred].Key) {
+		return // its number came with its writer
+	}
+	for id := s.Versions[pred].Over; id != 0 && s.IsOrdered(pred); id = s.Writes[id].NextOver {
+		if w := &s.Writes[id]; !w.Blind {
+			s.CheckStep(w.Txn, pred, w.Version)
+		}
 	}
 }
 

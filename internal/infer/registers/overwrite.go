@@ -31,6 +31,7 @@ func (s *Registers) settleRegister(v, n uint32) {
 	}
 	if s.IsOrdered(v) {
 		s.ConnectOrdered(v, nil)
+		s.CheckStepsFrom(v)
 	}
 	if s.Opt.Ordered && s.Opt.Partly() {
 		s.SettlePartly(v)
