@@ -154,7 +154,9 @@ func TestWhere(t *testing.T) {
 
 // Where an input has records of one source alone, a record that names another one is bad: a transaction, a part, a mark, in both forms.
 func TestOnlyOneSource(t *testing.T) {
-	record := func(source string) []byte { return AppendProto(nil, &Record{ID: "t", Source: source, Status: Committed}) }
+	record := func(source string) []byte {
+		return AppendProto(nil, &Record{ID: "t", Source: source, Status: Committed})
+	}
 	for _, c := range []struct {
 		text string
 		own  bool
