@@ -83,14 +83,18 @@ func (s *reports) knownDivergence(id incremental.EdgeID) *openFinding {
 // the open finding that tells it, nil if none does.
 func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level, refusing incremental.Views) ([]isolation.Level, *openFinding) {
 	k := h.witnessing(refusing)
-	if bad := k.unsupported(c.Edges); bad != 0 {
+	bad, err := k.unsupported(c.Edges)
+	if bad != 0 {
 		h.saturated.void = append(h.saturated.void, setAsideOf(h.graph, bad))
 		if bad != id {
 			h.retries = append(h.retries, setAsideOf(h.graph, id))
 		}
 		return nil, nil
 	}
-	x, err := k.told(h.steps(c.Edges))
+	var x *toldCycle
+	if err == nil {
+		x, err = k.told(h.steps(c.Edges))
+	}
 	if err != nil {
 		h.Counters.Unverified++
 		h.unverified = err

@@ -176,7 +176,10 @@ func (h *finder) conclude(f *openFinding) {
 			c, brief := h.worse(f, a.ID, strongest)
 			f.Finding.AtLeast = f.Finding.AtLeast || brief
 			k := h.witnessing(0)
-			if c.Edges == nil || k.unsupported(c.Edges) != 0 {
+			if c.Edges == nil {
+				continue
+			}
+			if bad, err := k.unsupported(c.Edges); bad != 0 || err != nil {
 				continue
 			}
 			x, err := k.told(h.steps(c.Edges))

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
@@ -17,43 +18,48 @@ type pastStep struct {
 	id       incremental.EdgeID // 0 where no edge is stored: a session's members further apart
 }
 
-// maxPast bounds the search for a past, in edges.
-const maxPast = 1 << 18
+// maxPast bounds the search for a past, in edges. Tests lower it.
+var maxPast = 1 << 18
+
+// errLongPast says that a search has looked at maxPast edges. What rests on this past is not told, and no verdict is ok.
+var errLongPast = errors.New("the reads that lead from one transaction to another were not found within the budget")
 
 // past leads from the writer from to the reader by, for an edge that these views take. It may be one
 // read, the earliest. The read is of a value that from left. Or it is of a list that shows from's
 // element and ends with an element of another transaction. It may be session order. Or it is the
 // shortest way by reads, and if there is none by both. It is nil when from is not in the past of by, or
-// not any more.
+// not any more. The error is errLongPast: there may be one.
 //
 // In the past of plain causal consistency only reads count. In the pasts of strong levels real time
 // counts as well. For direct pasts, it is one step in real time. Otherwise real time is tried when the
 // other ways lead nowhere.
-func (f *saturated) past(from, by uint32, in incremental.Views) []pastStep {
+func (f *saturated) past(from, by uint32, in incremental.Views) ([]pastStep, error) {
 	bare, timed := in&f.unclosed != 0, f.inTime(in)
 	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], by)
 	for i := range f.readsOf {
 		r := &f.readsOf[i]
 		if r.Writer == from {
-			return []pastStep{{from, by, infer.WR, r.Version, f.stored(from, by, infer.WR)}}
+			return []pastStep{{from, by, infer.WR, r.Version, f.stored(from, by, infer.WR)}}, nil
 		}
 		if v := f.infer.ShownOf(r.Version, from); v != 0 {
-			return []pastStep{{from, by, infer.WR, v, f.stored(r.Writer, by, infer.WR)}}
+			return []pastStep{{from, by, infer.WR, v, f.stored(r.Writer, by, infer.WR)}}, nil
 		}
 	}
 	if !bare && f.infer.Follows(from, by) {
-		return []pastStep{{from, by, infer.Process, 0, f.stored(from, by, infer.Process)}}
+		return []pastStep{{from, by, infer.Process, 0, f.stored(from, by, infer.Process)}}, nil
 	}
 	if timed && in != f.timed.causal && f.wasOver(from, by) {
-		return []pastStep{{from, by, infer.Realtime, 0, 0}}
+		return []pastStep{{from, by, infer.Realtime, 0, 0}}, nil
 	}
-	if steps := f.pastBy(from, by, infer.WR); steps != nil || bare {
-		return steps
+	steps, err := f.pastBy(from, by, infer.WR)
+	if steps != nil || bare {
+		return steps, err
 	}
-	if steps := f.pastBy(from, by, infer.WR|infer.Process); steps != nil || !timed {
-		return f.joinPast(steps)
+	steps, err = f.pastBy(from, by, infer.WR|infer.Process)
+	if steps == nil && timed {
+		steps, err = f.pastBy(from, by, infer.WR|infer.Process|infer.Realtime)
 	}
-	return f.joinPast(f.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
+	return f.joinPast(steps), err
 }
 
 // joinPast joins neighbouring steps in real time, or of one session, into one step.
@@ -81,7 +87,7 @@ func (o *core) stored(from, to uint32, label infer.Label) incremental.EdgeID {
 
 // pastBy is the shortest way back from by over the edges with one of the labels. From a list read it leads
 // to all appends that the list shows.
-func (f *saturated) pastBy(from, by uint32, labels infer.Label) []pastStep {
+func (f *saturated) pastBy(from, by uint32, labels infer.Label) ([]pastStep, error) {
 	if f.allStored(labels) {
 		return f.pastMeeting(from, by, labels)
 	}
@@ -89,7 +95,7 @@ func (f *saturated) pastBy(from, by uint32, labels infer.Label) []pastStep {
 }
 
 // pastAlone is a search from by alone.
-func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []pastStep) {
+func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []pastStep, err error) {
 	seen := &f.seenPast
 	seen.begin()
 	seen.enter(by)
@@ -113,13 +119,13 @@ func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []past
 			for _, p := range f.overNear(from, n) {
 				budget--
 				if reach(pastStep{from: p, to: n, label: infer.Realtime}, i); steps != nil {
-					return steps
+					return steps, nil
 				}
 			}
 		}
 		for id := f.graph.FirstIn(incremental.Vertex(n)); id != 0; id = f.graph.NextIn(id) {
 			if budget--; budget < 0 {
-				return nil
+				return nil, errLongPast
 			}
 			e := f.graph.Edge(id)
 			s := pastStep{uint32(e.From), n, infer.Label(e.Labels) & labels, e.Note[0], id}
@@ -130,7 +136,7 @@ func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []past
 				s.label = infer.WR
 			}
 			if reach(s, i); steps != nil {
-				return steps
+				return steps, nil
 			}
 			if s.label != infer.WR || !f.infer.OfList(s.version) || !f.infer.ReadUpTo(n, s.version) {
 				continue
@@ -141,11 +147,11 @@ func (f *saturated) pastAlone(from, by uint32, labels infer.Label) (steps []past
 				}
 			})
 			if steps != nil {
-				return steps
+				return steps, nil
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // seenTxns is a set of transactions that is emptied at once.
@@ -198,8 +204,12 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 	if written == 0 {
 		return false
 	}
-	steps := h.saturated.past(e.From, e.By, refused)
+	steps, err := h.saturated.past(e.From, e.By, refused)
 	if steps == nil {
+		if id == 0 && err != nil { // else the cycle is told
+			h.Counters.Unverified++
+			h.unverified = err
+		}
 		return id == 0
 	}
 	var w finding.Witness

@@ -58,21 +58,21 @@ func (f *saturated) allStored(labels infer.Label) bool {
 }
 
 // pastMeeting is pastBy where all steps are stored edges.
-func (f *saturated) pastMeeting(from, by uint32, labels infer.Label) []pastStep {
+func (f *saturated) pastMeeting(from, by uint32, labels infer.Label) ([]pastStep, error) {
 	seen, ends := &f.seenPast, &f.pastEnds
 	seen.begin()
 	seen.enter(by)
 	ends.begin()
 	ends.enter(from, 0)
 	if from == by {
-		return nil
+		return nil, nil
 	}
 	f.back = append(f.back[:0], pastVisit{pastStep{from: by}, -1})
 	rim, forth, far, budget := 0, 0, uint32(0), maxPast
 	for {
 		n, m, met := len(f.back), len(ends.queue), false
 		if rim == n || forth == m {
-			return nil
+			return nil, nil
 		}
 		if n-rim <= m-forth {
 			for i := rim; i < n; i++ {
@@ -106,9 +106,9 @@ func (f *saturated) pastMeeting(from, by uint32, labels infer.Label) []pastStep 
 		switch {
 		case met:
 			f.back = f.back[:n]
-			return f.finishPast(from, rim, far, labels)
+			return f.finishPast(from, rim, far, labels), nil
 		case budget < 0:
-			return nil
+			return nil, errLongPast
 		}
 	}
 }

@@ -14,12 +14,12 @@ import (
 type witnessing struct {
 	*finder
 	refusing incremental.Views // the view that refuses the edge; 0: the cycle is not of one view
-	pasts    map[pastFor][]pastStep
+	pasts    map[pastFor]searchedPast
 }
 
 // witnessing begins with a cycle that this view refuses.
 func (h *finder) witnessing(refusing incremental.Views) *witnessing {
-	return &witnessing{h, refusing, map[pastFor][]pastStep{}}
+	return &witnessing{h, refusing, map[pastFor]searchedPast{}}
 }
 
 // toldCycle is a verified cycle.

@@ -14,15 +14,23 @@ type pastFor struct {
 	in       incremental.Views
 }
 
+// searchedPast is what a search for a past gave.
+type searchedPast struct {
+	steps []pastStep
+	err   error
+}
+
 // pastOf is the past that forces the stored edge e.
-func (k *witnessing) pastOf(e *incremental.Edge) []pastStep {
+func (k *witnessing) pastOf(e *incremental.Edge) []pastStep { return k.searchPast(e).steps }
+
+func (k *witnessing) searchPast(e *incremental.Edge) searchedPast {
 	of := pastFor{uint32(e.From), e.Note[1], e.In | e.SetAside}
-	steps, ok := k.pasts[of]
+	found, ok := k.pasts[of]
 	if !ok {
-		steps = k.saturated.past(of.from, of.by, of.in)
-		k.pasts[of] = steps
+		found.steps, found.err = k.saturated.past(of.from, of.by, of.in)
+		k.pasts[of] = found
 	}
-	return steps
+	return found
 }
 
 // evidence says in the witness what forces the edge. index numbers transactions in
@@ -33,15 +41,25 @@ func (k *witnessing) evidence(x *finding.Dependency, e *incremental.Edge, index 
 	}
 }
 
-// unsupported is an edge of the cycle that nothing forces any more, 0 if there is none.
-func (k *witnessing) unsupported(ids []incremental.EdgeID) incremental.EdgeID {
+// unsupported is an edge of the cycle that nothing forces any more, 0 if there is none. The error says that the past of an
+// edge was not found, and that there may be one.
+func (k *witnessing) unsupported(ids []incremental.EdgeID) (incremental.EdgeID, error) {
+	var long error
 	for _, id := range ids {
 		e := *k.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Saturated != 0 && (!k.saturated.stillRead(&e) || k.pastOf(&e) == nil) {
-			return id
+		if infer.Label(e.Labels)&infer.Saturated == 0 {
+			continue
+		}
+		if !k.saturated.stillRead(&e) {
+			return id, nil
+		}
+		if past := k.searchPast(&e); past.err != nil {
+			long = past.err
+		} else if past.steps == nil {
+			return id, nil
 		}
 	}
-	return 0
+	return 0, long
 }
 
 // restsOn are the stored edges of the reads, and of their pasts, that force edges of
