@@ -6,17 +6,17 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-// Operations of other kinds than r, w and append are taken as reads and writes of registers. What is
+// Operations of other kinds than read, write and append are taken as reads and writes of registers. What is
 // true of reads and writes is true of them:
 //
 //   - insert is a write, delete the write of a tombstone. A tombstone is a version of
 //     its own that reads show as nothing (Viper, section 4)
 //   - cas reads the value that it expected and writes; a failed one reads what it saw
-//   - an element of a set is a register that is there or not; see scan.go
+//   - an element of a set is a register that is there or not: see sets/scan.go
 //   - a range is a read of each row, and an empty read of each other key between its
-//     bounds; see scan.go
+//     bounds: see sets/scan.go
 //
-// A counter belongs here only if its versions are told; see counter.go and counted.go.
+// A counter belongs here only if its versions are told; see the files of package counters.
 
 // countOther takes an operation of n, which counts, that is not one of a plain
 // register or list, or of a key that is neither.

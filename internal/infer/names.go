@@ -28,7 +28,6 @@ type (
 	RecordKind   = ledger.RecordKind
 	Ref          = ledger.Ref
 	Shown        = ledger.Shown
-	Step         = ledger.Step
 )
 
 // Labels, kinds of anomalies and the like have their names here, too.
@@ -80,6 +79,5 @@ const (
 	WrongTotal        = ledger.WrongTotal
 )
 
-var (
-	ErrRecord = ledger.ErrRecord
-)
+// ErrRecord says that a record of the store is not what was written.
+var ErrRecord = ledger.ErrRecord

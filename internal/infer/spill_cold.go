@@ -34,7 +34,7 @@ func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 }
 
 // coldGroup says whether k may go out together with all other keys of the transactions of unknown
-// outcome that it names. Its result is in s.spill.group. Whether such a transaction took effect is
+// outcome that it names. Its result is in s.Spill.Group. Whether such a transaction took effect is
 // looked up in all its writes and their readers (ObservedSome, proofs). So these keys are in memory
 // together, or out. Only its session may hold on to the transaction besides.
 func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
@@ -97,7 +97,7 @@ func contains(ks []uint32, k uint32) bool {
 	return false
 }
 
-// cold says whether k may go out; its versions are then in s.spill.versions.
+// cold says whether k may go out; its versions are then in s.Spill.Versions.
 func (s *memory) cold(k uint32) bool {
 	x := &s.Keys[k]
 	if x.Count > maxSpilledVersions || x.Kind > event.List || x.Flags&ledger.Element != 0 || s.HasRanges() {

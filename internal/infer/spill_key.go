@@ -23,8 +23,8 @@ const (
 	writeAbsent
 )
 
-// appendKey writes the record of k, whose versions are s.spill.versions. It uses
-// version.due and write.op, which forgetKey clears, as scratch.
+// appendKey writes the record of k, whose versions are s.Spill.Versions. It uses
+// Version.Due and Write.Op, which forgetKey clears, as scratch.
 func (s *memory) appendKey(dst []byte, k uint32) []byte {
 	x := &s.Keys[k]
 	vs := s.Spill.Versions

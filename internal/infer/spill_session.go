@@ -8,18 +8,6 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-func (s *memory) LookupSession(h event.Hash) uint32 {
-	x := &s.BySession
-	i, mask, fp := x.Start(h.Lo)
-	for x.Slots[i] != 0 {
-		if slot := x.Slots[i]; uint32(slot>>32) == fp && s.Sessions[uint32(slot)].Hash == h {
-			return uint32(slot)
-		}
-		i = (i + 1) & mask
-	}
-	return 0
-}
-
 // ColdSession moves the hand on to the next session that may go out, as ColdKeys.
 func (s *memory) ColdSession(visits *int) uint32 {
 	for *visits > 0 {

@@ -7,12 +7,15 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
+// Await asks for the writer of v, which n's operation op read. The answer is due when the watermark has passed n's end.
 func (s *Absences) Await(v, n, op uint32) { s.Wait(s.Txns[n].End, n, v, op, ledger.MissingWriter) }
 
+// SuspectDuplicate asks whether the element v, which n's read op shows twice, was appended once.
 func (s *Absences) SuspectDuplicate(v, n, op uint32) {
 	s.Wait(s.Txns[n].End, n, v, op, ledger.ShownTwice)
 }
 
+// SuspectFuture asks whether v, which n's operation op read before n wrote it, has no other writer.
 func (s *Absences) SuspectFuture(v, n, op uint32) {
 	if s.Versions[v].Flags&ledger.Nothing == 0 { // "nothing" stays the value if nobody has deleted
 		s.Wait(s.Txns[n].End, n, v, op, ledger.OwnFuture)
@@ -90,6 +93,8 @@ func (s *Absences) Certain() bool {
 	return s.Opt.Complete && !s.Opt.UnmonitoredWriters && s.Counters.Missing() == 0
 }
 
+// DecideWriter answers the question d about a version that has no possible writer. It reports an aborted, garbage
+// or unattributed read. It does not if the contract, or what has left memory, explains the read.
 func (s *Absences) DecideWriter(d ledger.Due) {
 	x := &s.Versions[d.Version]
 	a := ledger.Anomaly{A: d.Txn, Version: d.Version, OpA: d.Op, Certain: s.Certain()}

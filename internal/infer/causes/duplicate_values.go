@@ -158,7 +158,7 @@ const maxAlone = 64
 // LeftAlone is for a version v with several possible writers. It says whether the writers that are gone
 // left v in its key, if all of them were gone before the key was unordered. Then each of these writers
 // replaced the version of the writer before it. A transaction that replaced v would be a root now
-// (uproot), or have marked v when it left memory.
+// (uproot in package registers), or have marked v when it left memory.
 func (s *Absences) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.Versions[v]
 	initial := s.Keys[x.Key].Initial

@@ -94,6 +94,8 @@ func (s *Causes) deletedSince(k, n uint32) {
 	s.Out.Anomalies = slices.DeleteFunc(s.Out.Anomalies, func(a ledger.Anomaly) bool { return a.Kind == ledger.Divergence && a.Version == v })
 }
 
+// AppendKept writes the reads that are kept.
 func (s *Causes) AppendKept(dst *flat.Writer) *flat.Writer { return flat.Append(dst, "kept", s.Kept) }
 
+// ReadKept reads what AppendKept wrote.
 func (s *Causes) ReadKept(r *flat.Reader) { flat.Read(r, "kept", &s.Kept) }

@@ -23,7 +23,7 @@ func WritesVersion(o *event.Op) bool {
 // OfElement says whether o writes an element of a set.
 func OfElement(o *event.Op) bool { return o.Kind == event.Add || o.Kind == event.Remove }
 
-// PartlyOrdered is in key.base of a register if a version without a number was installed. Under
+// PartlyOrdered is in Key.Base of a register if a version without a number was installed. Under
 // serializability and snapshot isolation, a version stands right behind the one that it replaced, if
 // its writer had read that. So the read stands before all versions with a higher number. If two are not
 // one read-modify-write after the other, package solve finds their order, as for blind writes.
@@ -44,7 +44,7 @@ func (s *Absences) Numeric(k uint32) bool {
 	return s.Opt.NumericVersions && s.Keys[k].Flags&ledger.Versioned != 0
 }
 
-// ordered says whether v stands in a spine by its number.
+// IsOrdered says whether v stands in a spine by its number.
 func (s *Absences) IsOrdered(v uint32) bool {
 	return s.Opt.Ordered && s.Versions[v].Index == 1 && s.Keys[s.Versions[v].Key].Kind != event.List
 }

@@ -9,7 +9,7 @@ import (
 
 // An unknown transaction counts because somebody saw a value that only it can have written.
 // Conclusions from its operations rest on that: a second possible writer of the value takes
-// them back (promoteNow, demoteNow). Once it has retired it cannot leave the orders any more.
+// them back (promoteNow and demoteNow in package infer). Once it has retired it cannot leave the orders any more.
 // Findings about it must then be known to rest on those values.
 
 // maxProof is how many values are noted of one transaction. One of them would be enough.

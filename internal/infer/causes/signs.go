@@ -47,6 +47,7 @@ type signs struct {
 	Told                 bool  // some pattern's sign is not told yet
 }
 
+// NewSigns returns the signs of a source that nothing is known of.
 func NewSigns() signs { return signs{Patterns: pattern.New(), Most: MostSightings} }
 
 // FollowPattern mutes k if the values of its pattern repeat.
@@ -58,7 +59,7 @@ func (s *Absences) FollowPattern(k uint32) {
 
 // TellByVersion notes that an operation of k told its version: operations tell the versions of
 // k from now on. Conclusions from its values stay: operations that told no version gave them. For a
-// counter see tellVersion.
+// counter see TellCounter in package counters.
 func (s *Absences) TellByVersion(k uint32) {
 	x := &s.Keys[k]
 	if x.Flags&ledger.Versioned != 0 || x.Kind > event.Register || x.Flags&ledger.Element != 0 {
@@ -190,6 +191,7 @@ func (s *Absences) EachPattern(fn func(name string, p *pattern.Pattern)) {
 	s.Signs.Patterns.Each(func(_ pattern.ID, name string, p *pattern.Pattern) { fn(name, p) })
 }
 
+// AppendSigns writes the patterns and their signs.
 func (s *Absences) AppendSigns(dst *flat.Writer) *flat.Writer {
 	dst = s.Signs.Patterns.AppendState(dst)
 	dst = flat.Append(dst, "twoKeys", s.Signs.twoKeys.slots)
@@ -200,6 +202,7 @@ func (s *Absences) AppendSigns(dst *flat.Writer) *flat.Writer {
 	return flat.AppendValue(dst, "begun", &s.Signs.Begun)
 }
 
+// ReadSigns reads what AppendSigns wrote.
 func (s *Absences) ReadSigns(r *flat.Reader) {
 	most := s.Signs.Most
 	s.Signs = NewSigns()

@@ -5,7 +5,7 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-// Touch is the work of the transaction in work on one key so far.
+// Touch is the note of what the transaction in work did to one key so far.
 type Touch struct {
 	Key       uint32
 	ReadVer   uint32     // version of the first external read
@@ -15,19 +15,19 @@ type Touch struct {
 	LastWrite uint32     // write record of the latest write
 	Count     uint32     // counters: place among those that the transaction in work used, from 1
 	Current   event.Hash // registers: value of the latest own write
-	FirstOwn  uint32     // own writes, linked in Registers.own, from 1; 0 is none
+	FirstOwn  uint32     // own writes, linked in Registers.Own of package registers, from 1; 0 is none
 	LastOwn   uint32
 	Flags     touchFlags
-	ShownBy   uint32 // from 1: the operation that showed this key among others, see scan.go
+	ShownBy   uint32 // from 1: the operation that showed this key among others: see sets/scan.go
 }
 
 type touchFlags uint16
 
 const (
-	HasRead touchFlags = 1 << iota
-	ReadNothing
+	HasRead     touchFlags = 1 << iota // it made an external read
+	ReadNothing                        // which found nothing
 	Wrote
-	Misread
+	Misread   // a read that contradicts the transaction's own operations was reported
 	Removed   // the latest own write is a tombstone
 	Plain     // read by FirstRead
 	Nameless  // the latest own write named no version, though versions of the key have names

@@ -9,7 +9,7 @@ import (
 
 // A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes
 // 100. Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another
-// writer of the first 100 (Options.causal), these values do not name their writers: each is
+// writer of the first 100 (Options.Causal), these values do not name their writers: each is
 // ambiguous. Time shows the same where T2 began after T1 had ended (ReadBefore). This file is
 // for transactions that overlap.
 //

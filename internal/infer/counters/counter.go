@@ -157,7 +157,7 @@ func (s *Totals) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *eve
 	}
 }
 
-// NameOf is the hash of a version's text, 0 for none.
+// nameOf is the hash of a version's text, 0 for none.
 func nameOf(text []byte) uint64 {
 	if len(text) == 0 {
 		return 0

@@ -24,6 +24,7 @@ type Arena struct {
 	bytes  int64 // in chunks that are in use
 }
 
+// Put copies b into the arena, and returns its place.
 func (a *Arena) Put(b []byte) Place {
 	if len(a.chunks) == 0 {
 		a.chunks, a.live, a.used = append(a.chunks, nil), append(a.live, 0), append(a.used, 0) // chunk 0 is never used
@@ -73,6 +74,7 @@ func (a *Arena) newChunk(size int) uint32 {
 	return uint32(len(a.chunks) - 1)
 }
 
+// Get returns the bytes at r, nil for none. They stay until Drop or Move of r.
 func (a *Arena) Get(r Place) []byte {
 	if r == 0 {
 		return nil
@@ -85,6 +87,7 @@ func (a *Arena) Get(r Place) []byte {
 	return c[off : off+n : off+n]
 }
 
+// Drop lets go of the bytes at r.
 func (a *Arena) Drop(r Place) {
 	if r == 0 {
 		return

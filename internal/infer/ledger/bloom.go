@@ -17,12 +17,13 @@ type bloomFilter struct {
 const (
 	blockWords   = 8
 	blockEntries = 42
-	firstBlocks  = 256 // 16 KiB
-	SpillBytes   = 64 << 20
+	firstBlocks  = 256      // 16 KiB
+	SpillBytes   = 64 << 20 // SpillBytes bounds a filter whose Limit is 0
 )
 
 func refHash(r Ref) uint64 { return mix(r.Hash.Lo^uint64(r.Kind)*0x9e3779b97f4a7c15) ^ r.Hash.Hi }
 
+// Bytes is the size of the filter.
 func (f *bloomFilter) Bytes() int64 {
 	n := int64(0)
 	for _, s := range f.sets {
@@ -40,6 +41,7 @@ func block(s []uint64, h uint64) []uint64 {
 // bit is the i-th of the 8 bits of h.
 func bit(h uint64, i int) uint64 { return 1 << (mix(h+uint64(i)*0x9e3779b97f4a7c15) >> 58) }
 
+// Has says whether the record r may be out.
 func (f *bloomFilter) Has(r Ref) bool {
 	h := refHash(r)
 	for _, s := range f.sets {
@@ -59,6 +61,7 @@ func inBlock(b []uint64, h uint64) bool {
 	return true
 }
 
+// Add notes that the record r is out.
 func (f *bloomFilter) Add(r Ref) {
 	if f.Has(r) {
 		return
@@ -87,6 +90,7 @@ func (f *bloomFilter) Add(r Ref) {
 // bloomHead is a filter without its bits.
 type bloomHead struct{ sets, used, last int64 }
 
+// AppendState writes the filter. Its sections keep the name that the filter once had.
 func (f *bloomFilter) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "sketch", &bloomHead{int64(len(f.sets)), int64(f.Used), int64(f.last)})
 	for _, s := range f.sets {
@@ -95,6 +99,7 @@ func (f *bloomFilter) AppendState(dst *flat.Writer) *flat.Writer {
 	return dst
 }
 
+// ReadState reads what AppendState wrote.
 func (f *bloomFilter) ReadState(r *flat.Reader) {
 	var head bloomHead
 	flat.ReadValue(r, "sketch", &head)

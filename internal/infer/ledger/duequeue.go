@@ -11,6 +11,7 @@ import (
 // of is waited for longer, by the patience. The wait ends earlier if all transactions that began by
 // then are known to have come (sessions=closed).
 
+// DueKind is what a question asks.
 type DueKind uint32
 
 const (
@@ -34,6 +35,7 @@ type Due struct {
 	order   uint32 // in which they were asked
 }
 
+// Wait asks a question about the transaction n, and the version or operation of it, when at has passed.
 func (s *Ledger) Wait(at int64, n, version, op uint32, kind DueKind) {
 	s.Txns[n].Due++
 	if kind == MissingSeq {
@@ -45,6 +47,7 @@ func (s *Ledger) Wait(at int64, n, version, op uint32, kind DueKind) {
 	s.Absence.Push(at, n, s.Txns[n].Gen, version, op, kind)
 }
 
+// KeyOfValue names the value of v, which is not 0, across versions that come and go: see ValueKey.
 func (s *Ledger) KeyOfValue(v uint32) uint64 {
 	x := &s.Versions[v]
 	return VersionHash(0, x.Hash) ^ s.Keys[x.Key].Hash.Lo

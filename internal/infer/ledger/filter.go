@@ -30,6 +30,7 @@ type hashSet struct {
 // FrontSlots is the size of a filter's front, 16 KiB. At most half of the slots are filled.
 const FrontSlots = 2048
 
+// Bytes is the size of the filter.
 func (f *Filter) Bytes() int64 {
 	n := 8 * int64(len(f.front.slots))
 	for i := range f.panes {
@@ -38,6 +39,7 @@ func (f *Filter) Bytes() int64 {
 	return n
 }
 
+// Add notes the hash h.
 func (f *Filter) Add(h uint64) {
 	if f.front.slots == nil {
 		f.front.slots = make([]uint64, FrontSlots)
@@ -107,6 +109,7 @@ func (f *Filter) roll(slots int) {
 	f.Forgot = true
 }
 
+// Has says whether h was noted. It is false if that is forgotten.
 func (f *Filter) Has(h uint64) bool {
 	if f.front.used > 0 && f.front.has(h) {
 		return true
@@ -162,6 +165,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
+// Warm starts the loads that Has of h will wait for. The sum keeps the compiler from leaving them out.
 func (f *Filter) Warm(h uint64) (sum uint64) {
 	at := mix(max(h, 1))
 	for i := range f.panes {

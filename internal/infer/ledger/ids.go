@@ -27,6 +27,7 @@ type idEntry struct{ id, content uint64 }
 // bits belong to the content's hash.
 const undecided = 1
 
+// Bytes is the size of the filter.
 func (f *idFilter) Bytes() int64 {
 	n := int64(0) // the 1 KiB in front is not counted
 	for i := range f.panes {
@@ -35,6 +36,7 @@ func (f *idFilter) Bytes() int64 {
 	return n
 }
 
+// Add notes an id with the hash of its record's content. open says that the outcome was unknown.
 func (f *idFilter) Add(id, content uint64, open bool) {
 	content &^= undecided
 	if open {
@@ -140,6 +142,7 @@ func (p *idSet) get(id uint64) (idEntry, bool) {
 	return idEntry{}, false
 }
 
+// AppendState writes the filter.
 func (f *idFilter) AppendState(dst *flat.Writer) *flat.Writer {
 	n := int64(len(f.panes))
 	dst = flat.AppendValue(dst, "ids", &n)
@@ -152,6 +155,7 @@ func (f *idFilter) AppendState(dst *flat.Writer) *flat.Writer {
 	return dst
 }
 
+// ReadState reads what AppendState wrote.
 func (f *idFilter) ReadState(r *flat.Reader) {
 	var n int64
 	flat.ReadValue(r, "ids", &n)

@@ -12,6 +12,7 @@ type Index struct {
 	Used  int
 }
 
+// Fingerprint is the half of the hash h that a slot keeps.
 func Fingerprint(h uint64) uint32 { return uint32(h>>32) ^ uint32(h) }
 
 // Start is where to look first for h. i = (i+1)&mask goes on.
@@ -39,6 +40,7 @@ func (x *Index) Next(fp uint32) uint64 {
 	}
 }
 
+// Insert adds the number id under the hash h.
 func (x *Index) Insert(h uint64, id uint32) {
 	if x.Slots == nil {
 		x.Slots = make([]uint64, 16)

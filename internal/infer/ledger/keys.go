@@ -15,27 +15,29 @@ func (s *Ledger) InEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash 
 	return UnderEpoch(h, xxh3.Hash(b.Bytes(t.Epoch)))
 }
 
+// UnderEpoch is the hash h of a name, kept apart from the same name in other epochs. epoch is the epoch's hash.
 func UnderEpoch(h event.Hash, epoch uint64) event.Hash {
 	return event.Hash{Lo: h.Lo ^ epoch*0x9e3779b97f4a7c15, Hi: h.Hi + epoch}
 }
 
 // The contract may give the order of a register's versions (version-order: numeric,
 // trust-commit-ts). Then the versions with a number stand in the key's spine behind the initial
-// one, in the order of their numbers. version.prefix is the number, made unsigned, and
-// version.index is 1. Edges join known neighbours, as in a list; further ones that a version in
+// one, in the order of their numbers. Version.Prefix is the number, made unsigned, and
+// Version.Index is 1. Edges join known neighbours, as in a list; further ones that a version in
 // between makes redundant stay true.
 //
 // A read that goes before its own transaction's write must show a lower number. If it does not,
 // the contract is not true of the key. That is reported, and the edges of its order are taken
 // back. From then on only the reads and writes themselves count.
 
-// notOrdered is in key.length of a register whose numbers contradict its reads. An element has its set there,
+// notOrdered is in Key.Length of a register whose numbers contradict its reads. An element has its set there,
 // and the bit elementNotOrdered.
 const (
 	notOrdered        = 2
 	elementNotOrdered = 1 << 31
 )
 
+// HasNoOrder says whether the numbers of x contradict its reads.
 func (x *Key) HasNoOrder() bool {
 	if x.Flags&Element != 0 {
 		return x.Length&elementNotOrdered != 0
@@ -43,6 +45,7 @@ func (x *Key) HasNoOrder() bool {
 	return x.Length == notOrdered
 }
 
+// LoseOrder notes that the numbers of x contradict its reads.
 func (x *Key) LoseOrder() {
 	if x.Flags&Element != 0 {
 		x.Length |= elementNotOrdered
@@ -64,7 +67,7 @@ func VersionIdentity(text []byte) event.Hash {
 // With a window, "nothing" is a value of a register that comes again, from the first recorded delete of
 // the key on. Each delete leaves it, and it is there in the initial state. The order in which the
 // window freezes tells whose "nothing" a read found, as for each value that several left
-// (duplicate_values.go). A whole history has a tombstone of its own for each delete, and orders are
+// (causes/duplicate_values.go). A whole history has a tombstone of its own for each delete, and orders are
 // tried there.
 
 // NothingHash is the value of what deletes leave in an emptied key: no text has it.
@@ -135,6 +138,7 @@ func elementName(name []byte) (set, text []byte) {
 	return name[1:i], name[i+1:]
 }
 
+// NameOf is the name of the key k.
 func (s *Ledger) NameOf(k uint32) []byte { return s.Names.Get(s.Keys[k].Name) }
 
 // If several transactions left a value in a register, it does not name its writer: its version is

@@ -3,6 +3,8 @@ package ledger
 import "github.com/isowatch/isowatch/finding"
 
 // Dependencies and anomalies have the names that findings give them.
+//
+// [Label] is the kind of a dependency, and [AnomalyKind] the kind of an anomaly.
 type (
 	Label       = finding.Label
 	AnomalyKind = finding.AnomalyKind

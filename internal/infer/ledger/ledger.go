@@ -5,20 +5,6 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// The rooms of inference, lowest first. Each has its own fields and methods. A room has the room below
-// it as a field, and may use all rooms below. It cannot name the rooms above or beside it: the compiler
-// would refuse that.
-//
-//	ledger      what is known: transactions, sessions, keys, versions, who wrote and read them
-//	absences    what no record has told, and one may tell yet
-//	causes      whom a reader can have read from, by time and by what others saw
-//	orders      versions in an order that records give
-//	registers   plain values: reads, writes, deletes, and values with several writers
-//	lists sets counters linear   beside each other, each over registers
-//	kinds       an operation, whatever its kind
-//	memory      what leaves memory, and comes back
-//	State       a record, and what the graph and the searches ask
-
 // Ledger has the transactions, their sessions, the keys, their versions, and who wrote and read them.
 // It finds edges, and knows which transactions have left.
 type Ledger struct {
@@ -31,7 +17,7 @@ type Ledger struct {
 	Readers        []Reader
 	Sessions       []Session
 	Seqs           []SeqSet       // by session
-	SeqWords       int64          // of all seqs
+	SeqWords       int64          // of all Seqs
 	SessionIndexes []SessionIndex // by session
 
 	Free struct {
@@ -53,7 +39,7 @@ type Ledger struct {
 	BegunRetired    int64 // greatest start of a transaction that has retired, where Options.Linear
 	HasSessionOrder bool  // some transaction that counts had a place in a session
 	BaselineEnds    int64
-	Greatest        int64 // greatest end of a transaction whose id is in ids
+	Greatest        int64 // greatest end of a transaction whose id is in Ids
 	Counters        Counters
 	ReadCounts      Reads
 

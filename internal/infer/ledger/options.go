@@ -9,7 +9,7 @@ type Options struct {
 	DeletesUnseen      bool // deletes: unseen
 	ByVersion          bool // versions are told by their texts, not by their values
 	// Observed: whether values name their writers is found out, pattern of keys by
-	// pattern: see signs.go. Otherwise they do.
+	// pattern: see causes/signs.go. Otherwise they do.
 	Observed bool
 	// Patterns are the patterns that a person named (pattern.Matches). A key has the first one that it
 	// matches. Others are found out.
@@ -49,7 +49,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Partly says whether visits order versions: see partial.go.
+// Partly says whether visits order versions: see orders/partial.go.
 func (o *Options) Partly() bool { return o.SequentialKeys || o.LinearizableKeys }
 
 // Edge is a dependency between two transactions: From comes before To.
@@ -131,10 +131,10 @@ type Shown struct{ Writer, Was, Now uint32 }
 type Refusal uint8
 
 const (
-	Taken         Refusal = iota
-	Repeated              // the same record was seen before
-	Contradicting         // another record with its id was seen before
-	TooLate               // its outcome was unknown, and its first record counted and has left the orders
+	Taken         Refusal = iota // it was taken in
+	Repeated                     // the same record was seen before
+	Contradicting                // another record with its id was seen before
+	TooLate                      // its outcome was unknown, and its first record counted and has left the orders
 )
 
 // Out is the result of one step of inference. It is reused.
@@ -168,7 +168,7 @@ type Out struct {
 	Deletions []Deletion
 	// Emptied are keys in which nothing comes again from now on.
 	Emptied []uint32
-	// OtherRows counts pairs of versions in order that may be of two rows: see rows.go.
+	// OtherRows counts pairs of versions in order that may be of two rows: see orders/rows.go.
 	OtherRows int64
 }
 

@@ -16,21 +16,21 @@ import (
 type OpenRead uint8
 
 const (
-	Decided          OpenRead = iota
-	OpenNothing               // it found nothing, and somebody may have deleted the key
-	OpenUnrecorded            // no record wrote the value that it saw, and a transaction without a record may have
-	OpenRepeating             // the values of the key's pattern repeat
-	OpenSeveral               // several transactions may have written the value that it saw
-	OpenSearched              // several may have written the value: the search for an order of the writers decides which
-	OpenUnattributed          // no record wrote the value that it saw, and the contract says that one must have
-	OpenNameless              // versions of the key are told by their texts, and the read has none
-	OpenCounter               // of a counter: which increments it saw is not known
-	OpenOne                   // one transaction wrote the value that it saw, and it may have read the value from another one
-	OpenMeanwhile             // the same, for this reader alone, which ran at the writer's time: see stood.go
-	OpenDeleted               // of a list that somebody deleted
-	OpenRow                   // of a column of a row, whose version may be of a write of another column: see columns.go
-	OpenUnchecked             // of a key or a kind of operation from which nothing is inferred
-	OpenCauses
+	Decided          OpenRead = iota // the read is not open
+	OpenNothing                      // it found nothing, and somebody may have deleted the key
+	OpenUnrecorded                   // no record wrote the value that it saw, and a transaction without a record may have
+	OpenRepeating                    // the values of the key's pattern repeat
+	OpenSeveral                      // several transactions may have written the value that it saw
+	OpenSearched                     // several may have written the value: the search for an order of the writers decides which
+	OpenUnattributed                 // no record wrote the value that it saw, and the contract says that one must have
+	OpenNameless                     // versions of the key are told by their texts, and the read has none
+	OpenCounter                      // of a counter: which increments it saw is not known
+	OpenOne                          // one transaction wrote the value that it saw, and it may have read the value from another one
+	OpenMeanwhile                    // the same, for this reader alone, which ran at the writer's time: see causes/stood.go
+	OpenDeleted                      // of a list that somebody deleted
+	OpenRow                          // of a column of a row, whose version may be of a write of another column: see causes/columns.go
+	OpenUnchecked                    // of a key or a kind of operation from which nothing is inferred
+	OpenCauses                       // how many causes there are
 )
 
 // Reads are the reads of transactions that count. A key has the first read of a transaction, and later
@@ -46,7 +46,7 @@ type Reads struct {
 func (s *Ledger) Reads() Reads { return s.ReadCounts }
 
 // ReadOpen counts a read of n that names no version. A transaction of unknown outcome may not count
-// again: see forget.
+// again: see Forget.
 func (s *Ledger) ReadOpen(n uint32, why OpenRead) {
 	s.ReadCounts.Total++
 	s.ReadCounts.Open[why]++
@@ -57,7 +57,7 @@ func (s *Ledger) ReadOpen(n uint32, why OpenRead) {
 	}
 }
 
-// unnamedCauses are the causes of reads that name no version, by their place in txn.unnamed.
+// unnamedCauses are the causes of reads that name no version, by their place in Txn.unnamed.
 var unnamedCauses = [8]OpenRead{
 	OpenNothing - 1: OpenNothing, OpenUnrecorded - 1: OpenUnrecorded, OpenRepeating - 1: OpenRepeating,
 	OpenSeveral - 1:  OpenUnchecked, // OpenSeveral is of versions, as is OpenSearched

@@ -13,32 +13,33 @@ import (
 type txnState uint8
 
 const (
-	Free      txnState = iota
-	Counted            // committed, or unknown and observed
-	Aborted            // kept for the reads that saw it
-	Tentative          // unknown, not observed so far
+	Free      txnState = iota // nobody has the number
+	Counted                   // committed, or unknown and observed
+	Aborted                   // kept for the reads that saw it
+	Tentative                 // unknown, not observed so far
 )
 
+// TxnFlags say what is known of a transaction.
 type TxnFlags uint16
 
 const (
-	HasSeq TxnFlags = 1 << iota
-	HasTimes
-	Stale
-	Unknown   // the record's status is unknown: nothing follows from its end
-	Retired   // left every order
-	InSession // linked in its session's list
-	Stored    // the transaction has a record on disk: see spill.go
-	adrift    // it has no place in its session, by seq or by its own times
-	Overruled // a second record of the transaction came too late: see Add
-	Again     // it tries again what one without a record did: see attempts.go
-	CameLate  // its first record came after the lateness: see CameLate
-	toldLate  // its first record did not, but that with the outcome
-	Unheard   // its client got no answer, and the outcome became known later: the client may have tried again
+	HasSeq    TxnFlags = 1 << iota // it has a place in its session's count
+	HasTimes                       // its own start and end are known
+	Stale                          // it asked for old data
+	Unknown                        // the record's status is unknown: nothing follows from its end
+	Retired                        // left every order
+	InSession                      // linked in its session's list
+	Stored                         // the transaction has a record on disk: see spill.go
+	adrift                         // it has no place in its session, by seq or by its own times
+	Overruled                      // a second record of the transaction came too late: see Add in package infer
+	Again                          // it tries again what one without a record did: see causes/attempts.go
+	CameLate                       // its first record came after the lateness: see Ledger.CameLate
+	toldLate                       // its first record did not, but that with the outcome
+	Unheard                        // its client got no answer, and the outcome became known later: the client may have tried again
 )
 
 // Txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions
-// meets the first one. Numbers are reused; gen tells two users of one number apart.
+// meets the first one. Numbers are reused; Gen tells two users of one number apart.
 type Txn struct {
 	Start, End int64
 	Seq        int64
@@ -52,7 +53,7 @@ type Txn struct {
 	Due        uint32 // entries of the absence queue that name it
 	State      txnState
 	Flags      TxnFlags
-	Asked      uint32 // hash of the level that it asked for by name, 0 for none: see diverging
+	Asked      uint32 // hash of the level that it asked for by name, 0 for none: see Diverging in package registers
 
 	Id        event.Hash
 	Content   uint64
@@ -61,10 +62,11 @@ type Txn struct {
 	Partition uint32
 	Sub       uint32
 	Away      uint32   // what is on disk and names it: see spill.go
-	Scans     uint32   // list of its scans: see scan.go
+	Scans     uint32   // list of its scans: see sets/scan.go
 	unnamed   [8]uint8 // of unknown outcome: its reads that name no version, by cause from OpenNothing on
 }
 
+// KeyFlags say what is known of a key.
 type KeyFlags uint16
 
 const (
@@ -75,15 +77,15 @@ const (
 	FoundNothing                      // a read found no value
 	Unordered                         // its versions have several roots; counted
 	Used                              // since the hand of spill.go passed it last
-	Element                           // of a set: see scan.go
-	Versioned                         // its versions are told by their texts: see signs.go
+	Element                           // of a set: see sets/scan.go
+	Versioned                         // its versions are told by their texts: see causes/signs.go
 	PlainBefore                       // and operations named some versions by their values before
-	Repeats                           // its values repeat, and name no version: see signs.go
+	Repeats                           // its values repeat, and name no version: see causes/signs.go
 	Voided                            // what rests on its values is being taken back: scratch
 	DeletedAgain                      // more than once
-	Emptied                           // nothing is a value of it that comes again: see nothing.go
-	RowsApart                         // a delete without a place in the order of its versions is recorded: see rows.go
-	Sums                              // a counter whose operations tell versions: see counted.go
+	Emptied                           // nothing is a value of it that comes again: see registers/nothing.go
+	RowsApart                         // a delete without a place in the order of its versions is recorded: see registers/rows.go
+	Sums                              // a counter whose operations tell versions: see counters/counted.go
 )
 
 // Key is the state of a key, 80 bytes; the fields that registers need come first. Numbers are
@@ -99,7 +101,7 @@ type Key struct {
 	Count        uint32 // versions, and what else keeps it in memory; 0: the number is free
 	Unplaced     uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
 	// Lists: the spine of versions in the order that reads showed.
-	First, Last uint32 // retained part; first is the initial version until elements are frozen
+	First, Last uint32 // retained part; First is the initial version until elements are frozen
 	Length      uint32 // elements in the spine, frozen ones included; of no kind yet: 1 if it was read; of an element: its set
 	Base        uint32 // frozen elements
 	Kind        event.DataKind
@@ -107,34 +109,36 @@ type Key struct {
 	Name        Place
 }
 
+// VersionFlags say what is known of a version.
 type VersionFlags uint32
 
 const (
-	InitialVersion VersionFlags = 1 << iota
-	Ambiguous                   // several writers that did not abort
-	Placed                      // in the spine
-	InUnplaced
-	Chained // as kept, and had a neighbour in that chain
-	Accused // a finding says that the version has no writer, or that all its writers aborted
-	Baseline
-	LateReaders         // read by a transaction that has retired
-	Unattributed        // counted as read without a writer
-	Overwritten         // by a transaction that is no longer kept: to read it now is to read an old state
-	OverwrittenByWriter // a transaction wrote it and then wrote the key again: it is an intermediate version there
-	AccusedOne          // a finding rests on its having exactly one writer
-	Seen                // a transaction that has retired read it
-	SeenSurely          // and its outcome was known
-	Kept                // in the chain of what is kept of the retired: see spill.go
-	OverwrittenSince    // overwritten, by one that has left memory since the key is unordered
-	Tombstone           // a delete left it
-	Nothing             // what deletes leave in an emptied key
-	Unrecorded          // no known transaction that counts wrote it, and one without a record may have: it names no version
-	Twofold             // of a list: a read showed it twice
-	WasThere            // taken as older than the first record, until a possible writer came
-	Overtaken           // perhaps overwritten by a transaction that ran beside its writer and has left memory
-	OfAnotherColumn     // no record wrote it here, and one may have at another column: see columns.go
-	BehindOwn           // of a list: somebody appended it behind an element of his own
+	InitialVersion      VersionFlags = 1 << iota // what a key held before all writes, and watching
+	Ambiguous                                    // several writers that did not abort
+	Placed                                       // in the spine
+	InUnplaced                                   // of a list: in the chain of appends that no read has shown
+	Chained                                      // as kept, and had a neighbour in that chain
+	Accused                                      // a finding says that the version has no writer, or that all its writers aborted
+	Baseline                                     // taken as what was there before watching
+	LateReaders                                  // read by a transaction that has retired
+	Unattributed                                 // counted as read without a writer
+	Overwritten                                  // by a transaction that is no longer kept: to read it now is to read an old state
+	OverwrittenByWriter                          // a transaction wrote it and then wrote the key again: it is an intermediate version there
+	AccusedOne                                   // a finding rests on its having exactly one writer
+	Seen                                         // a transaction that has retired read it
+	SeenSurely                                   // and its outcome was known
+	Kept                                         // in the chain of what is kept of the retired: see spill.go
+	OverwrittenSince                             // overwritten, by one that has left memory since the key is unordered
+	Tombstone                                    // a delete left it
+	Nothing                                      // what deletes leave in an emptied key
+	Unrecorded                                   // no known transaction that counts wrote it, and one without a record may have: it names no version
+	Twofold                                      // of a list: a read showed it twice
+	WasThere                                     // taken as older than the first record, until a possible writer came
+	Overtaken                                    // perhaps overwritten by a transaction that ran beside its writer and has left memory
+	OfAnotherColumn                              // no record wrote it here, and one may have at another column: see causes/columns.go
+	BehindOwn                                    // of a list: somebody appended it behind an element of his own
 
+	// Old says that a transaction that has left memory replaced the version, or may have.
 	Old = Overwritten | Overtaken
 )
 
@@ -161,7 +165,7 @@ type Version struct {
 }
 
 // Write links a transaction to a version that it wrote. A register write that was installed overwrote
-// pred. That is the version that the transaction read. For a blind write, pred is the initial version,
+// Pred. That is the version that the transaction read. For a blind write, Pred is the initial version,
 // since all other versions come after the initial one.
 type Write struct {
 	Txn, Version uint32
@@ -170,7 +174,7 @@ type Write struct {
 	NextOfVer    uint32 // in the version's list, latest first
 	PrevOfVer    uint32
 	Pred         uint32
-	NextOver     uint32 // in pred's list of overwriting write records, latest first
+	NextOver     uint32 // in Pred's list of overwriting write records, latest first
 	PrevOver     uint32
 	Op           uint32
 	Intermediate bool
@@ -183,7 +187,7 @@ type Write struct {
 // key saw.
 type Reader struct {
 	Txn, Version uint32
-	Newer, Older uint32 // in the version's list; older is void for the oldest one
+	Newer, Older uint32 // in the version's list; Older is void for the oldest one
 	NextOfTxn    uint32
 	Op           uint32
 	Overwrote    bool // the transaction installed a next version as well
@@ -197,7 +201,7 @@ type howRead uint8
 const (
 	Surely  howRead = iota // it read what the writer left
 	Named                  // its write says that it replaced the version, and it had read another version
-	Perhaps                // it may have found the value before the writer left it: see stood.go
+	Perhaps                // it may have found the value before the writer left it: see causes/stood.go
 )
 
 // Start makes the rows with the number 0, which are nobody's.
@@ -218,6 +222,7 @@ func (s *Ledger) SetRowOptions(o Options) {
 	s.Opt.Ordered = o.NumericVersions || o.TrustCommitTS || o.Partly()
 }
 
+// NewTxn makes a transaction, and returns its number.
 func (s *Ledger) NewTxn() uint32 {
 	s.Gen++
 	if id, ok := s.Free.Txns.Take(); ok {
@@ -228,6 +233,7 @@ func (s *Ledger) NewTxn() uint32 {
 	return uint32(len(s.Txns) - 1)
 }
 
+// NewVersion makes a version of k with this value. The caller enters it into ByVersion if it is to be found.
 func (s *Ledger) NewVersion(k uint32, h event.Hash) uint32 {
 	id, ok := s.Free.Versions.Take()
 	if !ok {
@@ -240,6 +246,7 @@ func (s *Ledger) NewVersion(k uint32, h event.Hash) uint32 {
 	return id
 }
 
+// VersionHash is the hash of a version of k with this value, as ByVersion has it.
 func VersionHash(k uint32, h event.Hash) uint64 {
 	return (h.Lo ^ uint64(k)) * 0x9e3779b97f4a7c15
 }
@@ -269,6 +276,7 @@ func (s *Ledger) InternVersion(k uint32, h event.Hash) uint32 {
 	return v
 }
 
+// LookupTxn is the transaction with this id, 0 if it is not in memory.
 func (s *Ledger) LookupTxn(id event.Hash) uint32 {
 	x := &s.ByID
 	i, mask, fp := x.Start(id.Lo)
@@ -281,6 +289,7 @@ func (s *Ledger) LookupTxn(id event.Hash) uint32 {
 	return 0
 }
 
+// AddWrite links t to v, which its operation op wrote.
 func (s *Ledger) AddWrite(t, v, op uint32) uint32 {
 	id, ok := s.Free.Writes.Take()
 	if !ok {
@@ -301,6 +310,7 @@ func (s *Ledger) AddWrite(t, v, op uint32) uint32 {
 	return id
 }
 
+// AddReader links n to v, which its operation op read, and counts the read.
 func (s *Ledger) AddReader(n, v, op uint32) uint32 {
 	id, ok := s.Free.Readers.Take()
 	if !ok {
@@ -354,12 +364,14 @@ func (s *Ledger) DropReader(id uint32) {
 	s.Free.Readers.Give(id)
 }
 
+// Pin holds on to the record and the number of t, if t is not 0.
 func (s *Ledger) Pin(t uint32) {
 	if t != 0 {
 		s.Txns[t].Pins++
 	}
 }
 
+// Unpin undoes one Pin. It frees t if nothing else holds on to it.
 func (s *Ledger) Unpin(t uint32) {
 	if t == 0 {
 		return
@@ -411,6 +423,7 @@ func (s *Ledger) GiveEdge(from, to uint32, label Label, version, witness uint32)
 //go:noinline
 func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
+// Report gives out an anomaly. Until the next step begins, it holds on to what the anomaly names.
 func (s *Ledger) Report(a Anomaly) {
 	if accuses(a.Kind) && (s.Txns[a.A].Flags|s.Txns[a.B].Flags)&Overruled != 0 {
 		return // another record of A or B came too late, and a finding tells that

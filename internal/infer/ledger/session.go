@@ -11,23 +11,24 @@ import (
 type Session struct {
 	Hash event.Hash
 	Name Place
-	// Last is the latest live member, the end of the list that txn.SessPrev links.
+	// Last is the latest live member, the end of the list that Txn.SessPrev links.
 	Last uint32
 	// Retired is the latest member of known outcome that left every order, and
-	// unsure the latest one of unknown outcome; their ranks are still known.
+	// Unsure the latest one of unknown outcome; their ranks are still known.
 	Retired, Unsure uint32
 	Refs            uint32 // members that have not retired, and questions about some
 	Flags           SessionFlags
 }
 
+// SessionFlags say what is known of a session.
 type SessionFlags uint8
 
 const (
-	Overlapping SessionFlags = 1 << iota
-	outOfOrder               // a member retired before another one that precedes it in the session
-	Recent                   // used since the hand of spill.go passed it last
-	seqOnly                  // a member has seq and no times of its own
-	timesOnly                // a member has times and no seq
+	Overlapping SessionFlags = 1 << iota // its members are not one after the other: their order is not used
+	outOfOrder                           // a member retired before another one that precedes it in the session
+	Recent                               // used since the hand of spill.go passed it last
+	seqOnly                              // a member has seq and no times of its own
+	timesOnly                            // a member has times and no seq
 )
 
 // EnterSession notes n as a member of its session, whatever its outcome.
@@ -44,15 +45,24 @@ func (s *Ledger) EnterSession(b *event.Batch, t *event.Txn, n uint32) {
 	}
 }
 
-func (s *Ledger) internSession(h event.Hash, name []byte) uint32 {
+// LookupSession is the session with this hash, 0 if it is not in memory.
+func (s *Ledger) LookupSession(h event.Hash) uint32 {
 	x := &s.BySession
 	i, mask, fp := x.Start(h.Lo)
 	for x.Slots[i] != 0 {
 		if slot := x.Slots[i]; uint32(slot>>32) == fp && s.Sessions[uint32(slot)].Hash == h {
-			s.Sessions[uint32(slot)].Flags |= Recent
 			return uint32(slot)
 		}
 		i = (i + 1) & mask
+	}
+	return 0
+}
+
+// internSession finds or makes the session with this hash.
+func (s *Ledger) internSession(h event.Hash, name []byte) uint32 {
+	if id := s.LookupSession(h); id != 0 {
+		s.Sessions[id].Flags |= Recent
+		return id
 	}
 	return s.NewSession(h, name)
 }
@@ -303,6 +313,7 @@ func (s *Ledger) RetireSession(n uint32) {
 	}
 }
 
+// NewSession makes a session, and enters it into BySession.
 func (s *Ledger) NewSession(h event.Hash, name []byte) uint32 {
 	id, ok := s.Free.Sessions.Take()
 	if !ok {

@@ -2,11 +2,13 @@ package ledger
 
 import "github.com/isowatch/isowatch/internal/flat"
 
+// AppendState writes the table, in sections of this name.
 func (x *Index) AppendState(dst *flat.Writer, name string) *flat.Writer {
 	dst = flat.AppendValue(dst, name+".used", &x.Used)
 	return flat.Append(dst, name+".slots", x.Slots)
 }
 
+// ReadState reads what AppendState wrote.
 func (x *Index) ReadState(r *flat.Reader, name string) {
 	flat.ReadValue(r, name+".used", &x.Used)
 	flat.Read(r, name+".slots", &x.Slots)
@@ -15,6 +17,7 @@ func (x *Index) ReadState(r *flat.Reader, name string) {
 	}
 }
 
+// AppendState writes the arena.
 func (a *Arena) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "cur", &a.cur)
 	dst = flat.AppendValue(dst, "bytes", &a.bytes)
@@ -27,6 +30,7 @@ func (a *Arena) AppendState(dst *flat.Writer) *flat.Writer {
 	return dst
 }
 
+// ReadState reads what AppendState wrote.
 func (a *Arena) ReadState(r *flat.Reader) {
 	flat.ReadValue(r, "cur", &a.cur)
 	flat.ReadValue(r, "bytes", &a.bytes)
@@ -66,6 +70,7 @@ type filterHead struct {
 	forgot      bool
 }
 
+// AppendState writes the filter.
 func (f *Filter) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "filter", &filterHead{panes: int64(len(f.panes)), used: int64(f.front.used), forgot: f.Forgot})
 	dst = flat.Append(dst, "slots", f.front.slots)
@@ -77,6 +82,7 @@ func (f *Filter) AppendState(dst *flat.Writer) *flat.Writer {
 	return dst
 }
 
+// ReadState reads what AppendState wrote.
 func (f *Filter) ReadState(r *flat.Reader) {
 	var head filterHead
 	flat.ReadValue(r, "filter", &head)

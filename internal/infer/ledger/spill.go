@@ -16,14 +16,14 @@ import (
 // A key is cold when only the frozen state is left of it. Every version is the initial one, in
 // the list's spine, unplaced or kept. No live transaction wrote, read, showed or asks about
 // one. No transaction of unknown outcome names the key, since it may touch its keys later.
-// key.count lets one see that from the rest. It counts all versions, and once more for each
+// Key.Count lets one see that from the rest. It counts all versions, and once more for each
 // operation of an unknown transaction that has not left.
 //
 // The hand of a clock goes around over the keys: a key that was used since it last came by
 // stays. Use is a bit that interning sets in a line that it has loaded.
 //
 // A retired transaction is kept while something in memory pins it. When the last pin goes while
-// records on disk still name it (txn.away), it lingers, and goes out itself in a later step.
+// records on disk still name it (Txn.Away), it lingers, and goes out itself in a later step.
 
 // RecordKind is the kind of object that a record is about.
 type RecordKind uint8
@@ -76,7 +76,7 @@ const (
 	oldestRecord  = 4
 )
 
-// ErrRecord: a record of the store is not what was written.
+// ErrRecord says that a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")
 
 // LookupKey is the key with this hash, 0 if it is not in memory.
@@ -149,6 +149,7 @@ func (r *RecordReader) fail() {
 	r.B, r.Err = nil, ErrRecord
 }
 
+// Version reads the version of the record, and refuses those that this program does not know.
 func (r *RecordReader) Version() byte {
 	v := r.Byte()
 	if (v < oldestRecord || v > RecordVersion) && r.Err == nil {
@@ -157,6 +158,7 @@ func (r *RecordReader) Version() byte {
 	return v
 }
 
+// Byte reads a byte.
 func (r *RecordReader) Byte() byte {
 	if len(r.B) == 0 {
 		r.fail()
@@ -167,6 +169,7 @@ func (r *RecordReader) Byte() byte {
 	return v
 }
 
+// Uint reads an unsigned integer of any size.
 func (r *RecordReader) Uint() uint64 {
 	v, n := binary.Uvarint(r.B)
 	if n <= 0 {
@@ -177,8 +180,10 @@ func (r *RecordReader) Uint() uint64 {
 	return v
 }
 
+// Uint32 reads an unsigned integer, and keeps its lower 32 bits.
 func (r *RecordReader) Uint32() uint32 { return uint32(r.Uint()) }
 
+// Int reads a signed integer of any size.
 func (r *RecordReader) Int() int64 {
 	v, n := binary.Varint(r.B)
 	if n <= 0 {
@@ -189,6 +194,7 @@ func (r *RecordReader) Int() int64 {
 	return v
 }
 
+// Bytes reads n bytes. They are the record's own.
 func (r *RecordReader) Bytes(n uint64) []byte {
 	if n > uint64(len(r.B)) {
 		r.fail()
@@ -199,6 +205,7 @@ func (r *RecordReader) Bytes(n uint64) []byte {
 	return v
 }
 
+// Fixed reads 8 bytes, the lowest first.
 func (r *RecordReader) Fixed() uint64 {
 	if b := r.Bytes(8); len(b) == 8 {
 		return binary.LittleEndian.Uint64(b)
@@ -206,4 +213,5 @@ func (r *RecordReader) Fixed() uint64 {
 	return 0
 }
 
+// Hash reads 16 bytes.
 func (r *RecordReader) Hash() event.Hash { return event.Hash{Lo: r.Fixed(), Hi: r.Fixed()} }

@@ -14,7 +14,7 @@ import (
 // Linear has the bounds that real time puts on a key.
 type Linear struct {
 	*registers.Registers
-	lines []line // by version: see linear.go
+	lines []line // by version
 	// Scratch.
 	below   []uint32
 	placing uint32 // the transaction whose keys get their positions now

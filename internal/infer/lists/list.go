@@ -22,6 +22,7 @@ func nextPrefix(h uint64, e event.Hash) uint64 {
 	return bits.RotateLeft64((h^e.Lo)*0x9e3779b97f4a7c15, 29) + e.Hi
 }
 
+// Append takes an append of the element with the hash h by n's operation op.
 func (s *Lists) Append(c *causes.Touch, n, op uint32, h event.Hash) {
 	if c.Flags&causes.Wrote != 0 {
 		s.Writes[c.LastWrite].Intermediate = true
@@ -391,7 +392,7 @@ func (s *Lists) divergeList(a, n uint32) {
 			x.Overwrote = true
 		} else if !x.Overwrote || s.OfUnknownOutcome(x.Txn) {
 			continue
-		} else if s.Txns[x.Txn].Asked != s.Txns[n].Asked { // see diverging
+		} else if s.Txns[x.Txn].Asked != s.Txns[n].Asked { // see Diverging
 			s.Report(ledger.Anomaly{Kind: ledger.Divergence, A: n, B: x.Txn, Version: a, Certain: true})
 		} else if other == 0 {
 			other = x.Txn

@@ -48,7 +48,7 @@ func (s *Lists) connect(v, old uint32) {
 	}
 	a := v
 	for ; a != 0 && (a == v || s.Versions[a].Writer == 0); a = s.Versions[a].Next {
-		if a != v && s.Versions[a].Flags&ledger.Seen != 0 { // v itself: see WroteLate
+		if a != v && s.Versions[a].Flags&ledger.Seen != 0 { // v itself: see WroteLate in package causes
 			s.Report(ledger.Anomaly{Kind: ledger.RetiredReader, A: w, Version: v})
 		}
 		for r := s.Versions[a].Readers; r != 0; r = s.OlderReader(r) {
@@ -161,7 +161,7 @@ func (s *Lists) unlinkUnplaced(v uint32) {
 }
 
 // bridge connects the neighbours of a placed element that has lost its writer. A list that somebody has
-// deleted gives no edges (replaced).
+// deleted gives no edges (Replaced).
 func (s *Lists) bridge(v uint32) {
 	const gone = ledger.Unsupported | ledger.Deleted
 	if s.Keys[s.Versions[v].Key].Flags&gone == gone {

@@ -189,6 +189,7 @@ func (s *Orders) leaveOrder(v uint32) {
 	s.UnlinkOrdered(v)
 }
 
+// UnlinkOrdered takes v out of its spine.
 func (s *Orders) UnlinkOrdered(v uint32) {
 	x := &s.Versions[v]
 	k := &s.Keys[x.Key]

@@ -286,6 +286,7 @@ func (s *Orders) leavePartly(v uint32) {
 	}
 }
 
+// AppendState writes the visits and what follows from them.
 func (p *partial) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.Append(dst, "visits", p.visits)
 	dst = flat.Append(dst, "precedences", p.Precedences)
@@ -298,6 +299,7 @@ func (p *partial) AppendState(dst *flat.Writer) *flat.Writer {
 	return flat.Append(dst, "in", p.in)
 }
 
+// ReadState reads what AppendState wrote.
 func (p *partial) ReadState(r *flat.Reader) {
 	flat.Read(r, "visits", &p.visits)
 	flat.Read(r, "precedences", &p.Precedences)

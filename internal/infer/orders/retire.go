@@ -75,6 +75,7 @@ func (s *Orders) FreeVersionNow(v uint32) {
 	s.Unpin(witness)
 }
 
+// UnlinkFromTxn takes the write record id out of its transaction's list.
 func (s *Orders) UnlinkFromTxn(id uint32) {
 	w := &s.Writes[id]
 	if w.PrevOfTxn == 0 {
@@ -87,6 +88,7 @@ func (s *Orders) UnlinkFromTxn(id uint32) {
 	}
 }
 
+// Unkeep takes v out of its key's chain of kept versions: see KeepVersion in package registers.
 func (s *Orders) Unkeep(v uint32) {
 	x := &s.Versions[v]
 	if x.Flags&ledger.Chained == 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/isowatch/isowatch/internal/infer/ledger"
 )
 
-// Decide answers those questions.
+// Decide answers the questions that Undecided speaks of, and gives to out what follows.
 func (s *Registers) Decide(now, gone int64, out *ledger.Out) {
 	s.Begin(out)
 	for limit := s.PatientLimit(now, gone); ; {

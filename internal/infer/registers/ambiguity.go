@@ -184,7 +184,7 @@ func (s *Registers) Disambiguate(v uint32) {
 }
 
 // sawOwnWrite says whether n, the only possible writer of v that is left, read it before
-// writing it. As when n came (install), v is ambiguous, and n's read is asked again.
+// writing it. As when n came (Install), v is ambiguous, and n's read is asked again.
 func (s *Registers) sawOwnWrite(v, n uint32) (saw bool) {
 	for r := s.Versions[v].Readers; r != 0; r = s.OlderReader(r) {
 		if x := &s.Readers[r]; x.Txn == n {

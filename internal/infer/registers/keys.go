@@ -83,6 +83,7 @@ func (s *Registers) Void(v uint32) {
 	s.Out.Ambiguous = append(s.Out.Ambiguous, s.KeyOfValue(v))
 }
 
+// NewKey makes a key without versions, and gives it its pattern.
 func (s *Registers) NewKey(h event.Hash, name []byte) uint32 {
 	k, ok := s.Free.Keys.Take()
 	if !ok {
@@ -105,7 +106,7 @@ func (s *Registers) KeepVersion(v uint32) {
 	}
 }
 
-// NotKept are the flags of versions that keep passes by.
+// NotKept are the flags of versions that KeepVersion passes by.
 const NotKept = ledger.Kept | ledger.InitialVersion | ledger.Placed | ledger.InUnplaced
 
 func (s *Registers) chain(v uint32) {

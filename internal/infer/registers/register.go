@@ -19,7 +19,7 @@ type Registers struct {
 	// Scratch of the transaction in work; no state.
 	Own []own
 	// Parted are the write records that replaced the same version as a write which is taken back. Each
-	// of them had diverged from that write: see diverge.
+	// of them had diverged from that write: see Diverge.
 	Parted  []uint32
 	Promote []uint32 // transactions of unknown outcome that somebody has read from now
 	Demote  []uint32 // transactions of unknown outcome that may have lost their last reader
@@ -122,6 +122,7 @@ func (s *Registers) wroteIn(c *causes.Touch, v uint32) bool {
 	return false
 }
 
+// ReadRegister takes a read of a register, or of a key whose kind no operation has told.
 func (s *Registers) ReadRegister(c *causes.Touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.Txns[n].Flags&ledger.Unknown != 0 {
 		return // what it saw is not known

@@ -25,6 +25,7 @@ func (s *Registers) KeepLate(v uint32) {
 	}
 }
 
+// RetireWrite takes in that the writer of the write record id has retired: versions that nothing needs may go.
 func (s *Registers) RetireWrite(id uint32) {
 	w := s.Writes[id]
 	v := w.Version

@@ -8,7 +8,7 @@ import (
 // Let a row not be its key (Options.Rows), and let the contract give an order of versions. A
 // delete that has no place in the order may have come between any two versions of its key. Then
 // the writer of the later one may have inserted another row. Neighbours in the order may be
-// transactions that met the key one after the other (partial.go). There no delete has a place:
+// transactions that met the key one after the other (orders/partial.go). There no delete has a place:
 // two may have met it around a third.
 
 // DeletedRow is called when a transaction that counts deleted the row and left v in k. If v has

@@ -15,7 +15,7 @@ func (s *Registers) enterPattern(k uint32, name []byte) {
 		x.Flags |= ledger.Versioned
 	}
 	if !s.Opt.Observed || len(name) > 0 && name[0] == ledger.ElementMark {
-		return // an element has the pattern of its set: see ElementKey
+		return // an element has the pattern of its set: see ElementKey in package sets
 	}
 	epoch := x.Hash.Hi - xxh3.Hash128(name).Hi
 	for _, p := range s.Opt.Patterns {
@@ -121,7 +121,7 @@ func (s *Registers) voidValue(v uint32) {
 
 // A version that names no writer any more shows signs all the same. Otherwise these would
 // depend on the order in which records came. If a retry explains it, that is not a sign
-// (retried).
+// (Retried in package causes).
 
 // Disown takes back the conclusions from v, whose writer is not known any more.
 func (s *Registers) Disown(v uint32) {

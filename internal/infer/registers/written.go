@@ -85,17 +85,17 @@ func (s *Registers) Written(b *event.Batch, t *event.Txn, k uint32, o *event.Op)
 		}
 		if o.Kind == event.Inc {
 			s.Nameless = true
-			return s.Tombstone(b, t) // that nobody can have named
+			return s.tombstone(b, t) // that nobody can have named
 		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
-		return s.Tombstone(b, t)
+		return s.tombstone(b, t)
 	}
 	return o.ValueHash
 }
 
-// Tombstone is the value of the version that a delete by t leaves.
-func (s *Registers) Tombstone(b *event.Batch, t *event.Txn) event.Hash {
+// tombstone is the value of the version that a delete by t leaves.
+func (s *Registers) tombstone(b *event.Batch, t *event.Txn) event.Hash {
 	return tombstoneOf(s.InEpoch(b, t, t.IDHash))
 }
 

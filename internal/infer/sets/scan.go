@@ -53,7 +53,7 @@ const maxBlock = 256
 // HasRanges says whether some transaction read a range.
 func (s *Sets) HasRanges() bool { return len(s.ordered) > 0 }
 
-// scansOf is the head of the domain's list; elements of a set begin at key.base.
+// scansOf is the head of the domain's list; elements of a set begin at Key.Base.
 func (s *Sets) scansOf(domain uint32) *uint64 { return &s.Keys[domain].BasePrefix }
 
 // ElementKey interns the key of an element of the set k.
@@ -401,6 +401,7 @@ func (r *ranges) each(s *Sets, from, to []byte, fn func(uint32)) {
 	}
 }
 
+// AppendScans writes the scans, and which epochs have had a range.
 func (s *Sets) AppendScans(dst *flat.Writer) *flat.Writer {
 	dst = flat.Append(dst, "scans", s.scans)
 	dst = s.freeScans.AppendState(dst, "freeScans")
@@ -412,7 +413,7 @@ func (s *Sets) AppendScans(dst *flat.Writer) *flat.Writer {
 	return flat.Append(dst, "domains", domains)
 }
 
-// ReadScans comes when the keys and names are read.
+// ReadScans reads what AppendScans wrote, when the keys and their names are read.
 func (s *Sets) ReadScans(r *flat.Reader) {
 	flat.Read(r, "scans", &s.scans)
 	s.freeScans.ReadState(r, "freeScans")
