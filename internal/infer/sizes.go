@@ -12,7 +12,7 @@ type Sizes struct {
 	FilterBytes int64 `json:"filter_bytes"`
 }
 
-// Sizes of the state. O(1).
+// Sizes says how much of the state is in memory. O(1).
 func (s *memory) Sizes() Sizes {
 	rows, filters := s.RowBytes()
 	return Sizes{
@@ -29,5 +29,11 @@ func (s *memory) Check() error {
 	if err := s.Lists.CheckSpines(); err != nil {
 		return err
 	}
-	return s.Sets.CheckScans()
+	if err := s.Sets.CheckScans(); err != nil {
+		return err
+	}
+	if err := s.Totals.CheckHoldings(); err != nil {
+		return err
+	}
+	return s.Linear.CheckLines()
 }
