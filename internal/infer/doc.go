@@ -2,8 +2,13 @@
 // writer of that version. It also finds the order of the versions of a key, as far as the records show
 // it. It takes transactions in any order of arrival and gives edges as soon as both ends are present.
 //
-// This package takes whole records, and knows the outcomes of transactions and what leaves memory. What single
-// operations prove is in the packages below:
+// This package takes whole records. Its types are over each other, and New puts them together:
+//
+//	kinds    takes an operation, and finds out the kind of its key (kinds.go, keykind.go, count.go)
+//	memory   lets go of what is settled, writes it to disk, and takes it in again (retire.go, spill*.go, snapshot.go)
+//	State    takes a record, and decides outcomes (add.go, outcome.go); answers what package window asks
+//
+// What single operations prove is in the packages below:
 //
 //	ledger      the rows: transactions, sessions, keys, versions, who wrote and read them
 //	causes      whom a reader can have read from

@@ -28,6 +28,7 @@ type (
 	RecordKind   = ledger.RecordKind
 	Ref          = ledger.Ref
 	Shown        = ledger.Shown
+	Step         = ledger.Step
 )
 
 // Labels, kinds of anomalies and the like have their names here, too.

@@ -11,7 +11,7 @@ import (
 // of is waited for longer, by the patience. The wait ends earlier if all transactions that began by
 // then are known to have come (sessions=closed).
 
-// DueKind is what a question asks.
+// DueKind tells questions apart.
 type DueKind uint32
 
 const (

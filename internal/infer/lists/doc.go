@@ -5,6 +5,8 @@
 // key's spine. A committed append that a read does not show comes after all that it shows
 // (Elle, section 5.1).
 //
+// The elements are versions of the ledger, and this package keeps no state beside them.
+//
 //   - list.go: an operation comes in
 //   - spine.go: an element gets a writer, loses it, and leaves memory
 //   - shown.go: the read that showed the order of elements is taken back, or replaced

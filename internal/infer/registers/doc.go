@@ -10,6 +10,12 @@
 //
 // The initial version of a key comes before all others (Elle, section 5.2).
 //
+//   - register.go, overwrite.go: a read, a write, and which version it replaced
+//   - written.go, nothing.go: inserts, deletes, compare-and-set; an empty read where there were deletes
+//   - signs.go, attempts.go, glimpse.go: a value turns out not to name its writer
+//   - keys.go: a key is met for the first time, or is given up
+//   - absence.go: questions that waited for records are answered
+//
 // Versions of all kinds have writers. So this package also does, for all kinds, what follows when a version gets
 // a second possible writer or loses one (ambiguity.go). The same is true of transactions that leave
 // memory (retire.go).
