@@ -297,7 +297,7 @@ func (h *finder) countBroken(broken bool) {
 // frozenUnwritten says whether a value has got several possible writers in the step in work,
 // and had none before. A reader of it must have frozen in some view before that. The run did
 // not ask there whether the frozen order had left the value. Readers that have frozen in all
-// views by then are infer's (lateReaders).
+// views by then are inference's (ledger.LateReaders).
 func (h *finder) frozenUnwritten() (frozen bool) {
 	for _, k := range h.out.Kills {
 		if k.Writer != 0 || k.Labels&infer.WR == 0 || !h.infer.IsDuplicate(k.Version) {

@@ -16,7 +16,7 @@ import (
 //   - Plain values name their writers, and a writer may try again what one without a record
 //     did before the first record: TriedBefore.
 
-// WasThere says whether the reader of d need not have read from the writers of its version, who all
+// wasThere says whether the reader of d need not have read from the writers of its version, who all
 // aborted. tried says that one of them may have tried again. by is the latest writer that it may have
 // read from. Where the finding is not certain anyway, only cause and effect count. O(readers, writers).
 func (s *Absences) wasThere(d ledger.Due) (was, tried bool, by uint32) {

@@ -30,7 +30,7 @@ func (s *Causes) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
 			continue
 		}
 		if r.How != ledger.Surely || s.Keys[v.Key].Flags&(ledger.Unsupported|ledger.Deleted) == ledger.Unsupported|ledger.Deleted {
-			continue // of a list that somebody deleted nothing is known: see replaced
+			continue // of a list that somebody deleted nothing is known: see Replaced in package lists
 		}
 		dst = append(dst, ExternalRead{r.Version, v.Key, v.Writer, r.Op, r.Op, r.Reread})
 		again = again || r.Again

@@ -231,7 +231,7 @@ func (s *Ledger) RestsOnVersions(e Edge) (all []uint32) {
 		all = append(all, v)
 	}
 	if initial := s.Keys[k].Initial; !list && v != 0 && v != initial && v == s.Absent(k) {
-		all = append(all, initial) // the reader has moved since: see empty
+		all = append(all, initial) // the reader has moved since: see empty in package registers
 	}
 	ordered := !list && s.Opt.Ordered && e.Label&(WR|Reread) == 0
 	if ordered && (e.Label&RW == 0 || v == 0 || !s.Overwrote(e.To, v)) {

@@ -392,7 +392,7 @@ func (s *Lists) divergeList(a, n uint32) {
 			x.Overwrote = true
 		} else if !x.Overwrote || s.OfUnknownOutcome(x.Txn) {
 			continue
-		} else if s.Txns[x.Txn].Asked != s.Txns[n].Asked { // see Diverging
+		} else if s.Txns[x.Txn].Asked != s.Txns[n].Asked { // see Diverging in package registers
 			s.Report(ledger.Anomaly{Kind: ledger.Divergence, A: n, B: x.Txn, Version: a, Certain: true})
 		} else if other == 0 {
 			other = x.Txn

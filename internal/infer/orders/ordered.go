@@ -104,7 +104,7 @@ func (s *Orders) readersPrecede(from, to, q uint32) {
 	}
 }
 
-// ShownBy is the transaction whose commit timestamp is a's number; 0 where a's own
+// shownBy is the transaction whose commit timestamp is a's number; 0 where a's own
 // text is.
 func (s *Orders) shownBy(a uint32) uint32 {
 	if s.Numeric(s.Versions[a].Key) {
