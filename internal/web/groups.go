@@ -204,7 +204,7 @@ type groupsPage struct {
 	Nothing   string
 
 	Cards    []*page.Card // of one group
-	Outside  bool         // none of its findings is of the time that is asked for: Rows has it with all times
+	Outside  bool         // no finding of the group is of the time that is asked for: Rows has the group over all times
 	Silences []Link
 	Who      string // may change something; "": nobody
 	How      string // what to set, so that somebody may
