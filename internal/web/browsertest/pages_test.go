@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	s := start(t)
 	s.feed(t)
 	byAnomaly := map[string]found{}
-	var nine found
+	var nine, five found
 	t.Cleanup(func() {
 		for _, k := range kinds {
 			if byAnomaly[k].ID == "" {
@@ -44,6 +44,9 @@ func TestPages(t *testing.T) {
 		}
 		if nine.ID == "" {
 			t.Error("the cycle of nine was not found")
+		}
+		if five.ID == "" {
+			t.Error("the cycle of five was not found")
 		}
 	})
 	within(t, time.Minute, "not all anomalies were found", func() bool {
@@ -54,13 +57,16 @@ func TestPages(t *testing.T) {
 			if f.Source == "nine" && len(f.Txns) == 9 {
 				nine = f
 			}
+			if f.Source == "five" && len(f.Txns) == 5 {
+				five = f
+			}
 		}
 		for _, k := range kinds {
 			if byAnomaly[k].ID == "" {
 				return false
 			}
 		}
-		return nine.ID != ""
+		return nine.ID != "" && five.ID != ""
 	})
 	t.Run("look", func(t *testing.T) {
 		b.t = t
@@ -116,11 +122,13 @@ func TestPages(t *testing.T) {
 		b.legible("figure.graph.zoom", 8, 20)
 		b.legible("figure.graph.time", 10, 20)
 	})
-	t.Run("text of a timeline at each width", func(t *testing.T) {
+	t.Run("text of pictures at each width", func(t *testing.T) {
 		b.t = t
 		for _, width := range []int64{500, 768, 769, 900, 1024, 1440} {
 			b.do("timeline", chromedp.EmulateViewport(width, 900), chromedp.Navigate(s.url+"/findings/"+nine.ID), chromedp.WaitReady("figure.graph svg"))
 			b.legible("figure.graph.time", 10, 20)
+			b.do("a ring of five", chromedp.Navigate(s.url+"/findings/"+five.ID), chromedp.WaitReady("figure.graph svg"))
+			b.legible("figure.graph.zoom", 7, 20)
 		}
 	})
 	t.Run("what changes is renewed, and what is open stays open", func(t *testing.T) {
