@@ -21,7 +21,7 @@ type pastStep struct {
 // maxPast bounds the search for a past, in edges. Tests lower it.
 var maxPast = 1 << 18
 
-// errLongPast says that a search has looked at maxPast edges. What rests on this past is not told, and no verdict is ok.
+// errLongPast says that a search has looked at maxPast edges. A finding that rests on this past is not told, and no verdict is ok.
 var errLongPast = errors.New("the reads that lead from one transaction to another were not found within the budget")
 
 // past leads from the writer from to the reader by, for an edge that these views take. It may be one

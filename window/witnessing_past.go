@@ -14,7 +14,7 @@ type pastFor struct {
 	in       incremental.Views
 }
 
-// searchedPast is what a search for a past gave.
+// searchedPast is the result of a search for a past.
 type searchedPast struct {
 	steps []pastStep
 	err   error

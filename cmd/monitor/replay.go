@@ -80,6 +80,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(boundValue{&r.To}, "to", "where the range ends, exclusive (default: the input's present end)")
 	f.StringVar(&r.Source, "source", "", "only this source (default all)")
 	f.StringVar(&r.DefaultSource, "default-source", "", "source of records that name no source (default \"default\")")
+	f.BoolVar(&r.OwnInputs, "own-inputs", false, "no record is of another source than --default-source: one that names another is a bad record")
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
 	f.StringVar(&r.Data, "data", "", "data folder of the running service in which to close --finding (default: only print it)")

@@ -40,6 +40,9 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 	if own && source != config.DefaultSource {
 		flags = append(flags, "--default-source", source)
 	}
+	if own && !slices.ContainsFunc(inputs, func(in config.PlacedInput) bool { return !in.Only }) {
+		flags = append(flags, "--own-inputs")
+	}
 	var nats, kafka bool
 	for _, in := range inputs {
 		switch {
@@ -57,16 +60,17 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 	return whole.ReplayCommand(watch, flags)
 }
 
-// keptFrom says whether the input may hold records of the source, and cannot be read again. A probe
-// has only records of its own source.
+// keptFrom says whether the input may hold records of the source, and cannot be read again.
 func keptFrom(in *config.PlacedInput, source string) bool {
-	if in.Probe != nil {
-		return in.Source == source
-	}
-	return in.NATS == nil && in.Kafka == nil && len(in.Tail) == 0
+	return !ofOther(in, source) && in.NATS == nil && in.Kafka == nil && len(in.Tail) == 0
 }
 
-// inputsOf are the inputs that may hold records of the source: its own, or else all.
+// ofOther says whether the input has only records of another source, as a probe does.
+func ofOther(in *config.PlacedInput, source string) bool {
+	return (in.Only || in.Probe != nil) && in.Source != source
+}
+
+// inputsOf are the inputs that may hold records of the source: its own, or else all that are not another's alone.
 func (r *replayable) inputsOf(source string) (inputs []config.PlacedInput, own bool) {
 	for _, in := range r.inputs {
 		if in.Source == source {
@@ -76,7 +80,12 @@ func (r *replayable) inputsOf(source string) (inputs []config.PlacedInput, own b
 	if len(inputs) > 0 {
 		return inputs, true
 	}
-	return r.inputs, false
+	for _, in := range r.inputs {
+		if !ofOther(&in, source) {
+			inputs = append(inputs, in)
+		}
+	}
+	return inputs, false
 }
 
 // together says whether one replay reads all that may hold records of the source.

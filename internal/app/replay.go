@@ -117,7 +117,7 @@ func (r *Replay) begin() *replaying {
 		Watch: watch, Bounded: r.Config.Bounded, HideKey: whole.HideKey(watch.ShowValues), DeadLetter: r.DeadLetter, FixedContract: r.FixedContract, Doing: r.Doing,
 	})
 	p.keeping()
-	p.history.Decoder.Source = r.Config.DefaultSource
+	p.history.Decoder.Source, p.history.Decoder.Only = r.Config.DefaultSource, r.Config.OwnInputs
 	p.history.Admit, p.history.Standing = p.admit, p.stand
 	if r.Config.Bounded {
 		p.history.Replay = p.command()
@@ -271,7 +271,7 @@ func (p *replaying) command() string {
 	var again replayable
 	for _, in := range []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}} {
 		if in.NATS != nil || in.Kafka != nil || len(in.Tail) > 0 {
-			again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
+			again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source, Only: c.OwnInputs})
 		}
 	}
 	watch := c.Watch

@@ -177,6 +177,24 @@ func TestReplaySourceAndKey(t *testing.T) {
 	}
 }
 
+// Where all records are of one source, one that names another is bad, as it is for the service.
+func TestReplayOwnInputs(t *testing.T) {
+	file := written(t, append(skewApart(), strings.Replace(ran("B1", 1, 2, `{"op":"w","key":"z","value":1}`), `{`, `{"source":"b",`, 1),
+		strings.Replace(ran("A1", 1, 2, `{"op":"w","key":"z","value":1}`), `{`, `{"source":"a",`, 1))...)
+	for own, want := range map[bool]string{true: "5 transactions, 1 bad", false: "6 transactions, 0 bad"} {
+		bad := 0
+		c := replayOf(file)
+		c.DefaultSource, c.OwnInputs = "a", own
+		r, err := (&Replay{Config: c, DeadLetter: func(string, string) { bad++ }}).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%d transactions, %d bad", r.Transactions, bad); got != want {
+			t.Errorf("own inputs: %v: %s, want %s", own, got, want)
+		}
+	}
+}
+
 // A range of times is read until records have passed it; a client whose clock is
 // wrong does not end it.
 func TestReplayStopsBehindRange(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -130,27 +131,7 @@ func BenchmarkPages(b *testing.B) {
 		Findings: x.shelf, Groups: x.shelf, Overview: aFirstPage(b, x, st), Gatherer: prometheus.NewRegistry(), Ready: func() error { return nil }, Status: func() any { return nil },
 		Facts: func() []web.Fact { return nil }, Now: func() time.Time { return shelfNow },
 	})
-	for _, c := range []struct{ name, path string }{
-		{"first page", "/"},
-		{"first page of a week", "/?span=7d"},
-		{"groups", "/findings"},
-		{"groups of a day, violated first", "/findings?since=24h&sort=worst"},
-		{"filter", "/findings?source=orders&anomaly=G2-item&expected=false&endpoint=db-0:5432"},
-		{"search by transaction", "/findings?q=" + rare.Txns[0]},
-		{"search by session", "/findings?q=s-17"},
-		{"search by key", "/findings?q=" + rare.Edges[0].Key},
-		{"search by name", "/findings?q=path7"},
-		{"group", "/findings?group=" + groupKeyOf(&rare)},
-		{"finding", "/findings/" + rare.ID},
-		{"report of a finding", "/findings/" + rare.ID + ".html"},
-		{"list", "/list"},
-		{"list of a stretch of a strip", "/list?source=orders&refutes=serializable&ended-from=2026-11-20T09:00:00Z&ended-to=2026-11-20T09:01:00Z"},
-		{"list that matches little", "/list?state=withdrawn"},
-		{"API groups", "/api/v1/groups"},
-		{"API findings", "/api/v1/findings"},
-		{"API findings that match little", "/api/v1/findings?state=withdrawn"},
-		{"API findings that match none", "/api/v1/findings?anomaly=G0"},
-	} {
+	for _, c := range benchedPages(&rare) {
 		b.Run(c.name, func(b *testing.B) {
 			var most time.Duration
 			before := processorTime(b)
@@ -170,6 +151,59 @@ func BenchmarkPages(b *testing.B) {
 				b.Errorf("%v of CPU time an answer: at most 100 ms", took)
 			}
 		})
+	}
+}
+
+// benched is an answer that is measured, and the row of docs/pages.md that tells it.
+type benched struct{ name, row, path string }
+
+// benchedPages are the answers. rare is a finding that a search looks for.
+func benchedPages(rare *finding.Finding) []benched {
+	return []benched{
+		{"first page", "`/` with 50 sources and 18,000 panes", "/"},
+		{"first page of a week", "`/?span=7d`, the same", "/?span=7d"},
+		{"groups", "`/findings`", "/findings"},
+		{"groups of a day, violated first", "`/findings` of a day, violated first", "/findings?since=24h&sort=worst"},
+		{"filter", "`/findings` with four filters", "/findings?source=orders&anomaly=G2-item&expected=false&endpoint=db-0:5432"},
+		{"search by transaction", "a search by transaction", "/findings?q=" + rare.Txns[0]},
+		{"search by session", "a search by session", "/findings?q=s-17"},
+		{"search by key", "a search by key", "/findings?q=" + rare.Edges[0].Key},
+		{"search by name", "a search by name", "/findings?q=path7"},
+		{"group", "a group with a page of its findings", "/findings?group=" + groupKeyOf(rare)},
+		{"finding", "one finding, and its report", "/findings/" + rare.ID},
+		{"report of a finding", "one finding, and its report", "/findings/" + rare.ID + ".html"},
+		{"list", "`/list`, and with a filter that matches one finding", "/list"},
+		{"list of a stretch of a strip", "`/list` as a strip asks for it", "/list?source=orders&refutes=serializable&ended-from=2026-11-20T09:00:00Z&ended-to=2026-11-20T09:01:00Z"},
+		{"list that matches little", "`/list`, and with a filter that matches one finding", "/list?state=withdrawn"},
+		{"API groups", "`/api/v1/findings`, `/api/v1/groups`", "/api/v1/groups"},
+		{"API findings", "`/api/v1/findings`, `/api/v1/groups`", "/api/v1/findings"},
+		{"API findings that match little", "`/api/v1/findings`, `/api/v1/groups`", "/api/v1/findings?state=withdrawn"},
+		{"API findings that match none", "`/api/v1/findings`, `/api/v1/groups`", "/api/v1/findings?anomaly=G0"},
+	}
+}
+
+// TestBenchedPages holds the table of docs/pages.md to what is measured.
+func TestBenchedPages(t *testing.T) {
+	text, err := os.ReadFile("../../docs/pages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| page | mean | longest |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	told := map[string]bool{}
+	for line := range strings.SplitSeq(table, "\n") {
+		told[strings.Split(line, " | ")[0]] = false
+	}
+	for _, c := range benchedPages(&finding.Finding{Txns: []string{"T"}, Edges: []finding.Edge{{}}}) {
+		if _, ok := told["| "+c.row]; !ok {
+			t.Errorf("%s: docs/pages.md has no row %q", c.name, c.row)
+		}
+		told["| "+c.row] = true
+	}
+	for row, measured := range told {
+		if !measured {
+			t.Errorf("docs/pages.md has the row %q, which nothing measures", row)
+		}
 	}
 }
 

@@ -24,7 +24,9 @@ type Replay struct {
 	Source   string // only this one; "": all
 	// DefaultSource is the source of records that name none; "": "default".
 	DefaultSource string
-	Key           string // only findings that name it; "": all
+	// OwnInputs says that no record is of another source. One that names another is a bad record, as for a service.
+	OwnInputs bool
+	Key       string // only findings that name it; "": all
 	// Finding is the id of a horizon finding that is to be closed by the promises of
 	// Watch.Expect. Txns are the transactions of Epoch that it names, and Unnamed counts
 	// its edges to others.

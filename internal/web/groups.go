@@ -204,6 +204,7 @@ type groupsPage struct {
 	Nothing   string
 
 	Cards    []*page.Card // of one group
+	Outside  bool         // no finding of the group is of the time that is asked for: Rows has the group over all times
 	Silences []Link
 	Who      string // may change something; "": nobody
 	How      string // what to set, so that somebody may
@@ -315,6 +316,19 @@ func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Val
 	if next != "" {
 		values.Set("before", next)
 		data.Next = s.Base + "/findings?" + values.Encode()
+	}
+	if data.Group() == nil && q.HasSpan() {
+		ever := q
+		ever.Since, ever.Until, ever.Recent = 0, 0, 0
+		all, _, err := s.Groups.Groups(ever, data.Sort, 0, 1)
+		if err != nil {
+			s.Log.Error("web: groups of findings failed", "err", err)
+			s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
+			return
+		}
+		for i := range all.Rows {
+			data.Rows, data.Outside = append(data.Rows, groupRow{all.Rows[i], s.shown(), all.Width}), true
+		}
 	}
 	if g := data.Group(); g != nil {
 		data.Heading = g.Title()

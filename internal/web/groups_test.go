@@ -235,6 +235,15 @@ func TestGroupPage(t *testing.T) {
 	if status, body, _ := get(handler, "/findings?group=none"); status != 200 || !strings.Contains(body, "No finding of this group") {
 		t.Errorf("a group without findings: %d\n%s", status, body)
 	}
+	_, body, _ = get(Handler(o), "/findings?since=2026-11-20T19:30&group="+key)
+	for _, want := range []string{"<title>write skew", `<span class="title">write skew</span>`, "checkout and refund", "No finding of this group is of this time.", "Silence orders"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("a time without findings of the group: no %q in\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "60") || strings.Contains(body, `class="trend"`) {
+		t.Errorf("a time without findings of the group has the figures of another:\n%s", body)
+	}
 	if _, body, _ := get(handler, "/api/v1/findings?group="+key+"&limit=2"); strings.Count(body, `"group":"`+key+`"`) != 2 || strings.Contains(body, `"acknowledged"`) {
 		t.Errorf("the API: %s", body)
 	}

@@ -104,7 +104,7 @@ func (c chart) Legend() (all []struct {
 
 // Widths of a chart, for a page with room and for one of 360 px, and the room above and below the bars.
 const (
-	wideChart, narrowChart = 1120, 330
+	wideChart, narrowChart = 780, 330
 	chartAbove, chartBelow = 16, 18
 )
 

@@ -44,6 +44,9 @@ func (s *shelf) List(q Query) (page []finding.Finding, next string, err error) {
 			q.Kind != "" && q.Kind != f.Kind || q.Group != "" && q.Group != groupKey(&f) || q.State != "" && q.State != f.State {
 			continue
 		}
+		if _, ended, ok := f.EndedBetween(); ok && ended < q.Since {
+			continue
+		}
 		if len(page) == q.Limit {
 			return page, strconv.Itoa(i + 1), nil
 		}

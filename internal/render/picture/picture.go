@@ -39,6 +39,9 @@ func SVG(f finding.Finding) []byte { return Wide(scene.New(&f), nil) }
 // Evidence is the address of the evidence of an arrow of the scene, for a link. nil: there are no links.
 type Evidence func(arrow int) string
 
+// halfPage is how wide a picture can be beside text, on a wide page. The style sheet gives a broader one the whole width.
+const halfPage = 600
+
 // Wide is the picture for a page with room.
 func Wide(s *scene.Scene, evidence Evidence) []byte {
 	d := newDrawing(s)
@@ -75,7 +78,11 @@ func (d *drawing) write() {
 	if d.evidence != nil {
 		role = "group" // of an image, a screen reader tells no links
 	}
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="%s" aria-labelledby="%s-t %[2]s-d" `, role, d.prefix)
+	class := "isowatch"
+	if box.width() > halfPage {
+		class += " broad"
+	}
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="%s" aria-labelledby="%s-t %[3]s-d" `, class, role, d.prefix)
 	d.printf(`width="%.0f" height="%.0f" viewBox="%.0f %.0f %.0f %.0f">`+"\n",
 		box.width(), box.height(), box.left, box.top, box.width(), box.height())
 	d.printf(`<title id="%s-t">%s</title>`+"\n", d.prefix, escape(d.title()))

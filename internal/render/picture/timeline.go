@@ -14,7 +14,7 @@ import (
 
 // Sizes of a timeline, in user units.
 const (
-	WideTime   = 900 // the width of a timeline for a page with room
+	WideTime   = 720 // the width of a timeline for a page with room: of 769 px, where it shrinks a little, or more
 	NarrowTime = 312 // and for one of 360 px
 	mostLines  = 8   // of operations below a bar
 	barHeight  = 10

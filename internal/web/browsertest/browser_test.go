@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +168,20 @@ func (b *browser) fits(where string) {
 	})()`)
 	if len(wide) > 0 {
 		b.t.Errorf("%s: wider than the page: %q", where, wide)
+	}
+}
+
+// legible says whether text of a picture is less or more than so many px high.
+func (b *browser) legible(picture string, least, most float64) {
+	b.t.Helper()
+	heights := value[[]float64](b, fmt.Sprintf(`[...document.querySelectorAll("%s svg text")].filter((e) => e.getBoundingClientRect().width > 0)
+		.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)`, picture))
+	if len(heights) == 0 {
+		b.t.Errorf("%s has no text", picture)
+		return
+	}
+	if low, high := slices.Min(heights), slices.Max(heights); low < least || high > most {
+		b.t.Errorf("%s, %v px: text is %.1f to %.1f px high, want %v to %v", picture, value[int](b, "innerWidth"), low, high, least, most)
 	}
 }
 

@@ -129,6 +129,10 @@ func TestOverview(t *testing.T) {
 	}
 	b.look(s.url + "/")
 	b.look(s.url + "/?span=7d")
+	for _, width := range []int64{360, 500, 768, 769, 900, 1024, 1440} {
+		b.do("charts", chromedp.EmulateViewport(width, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady(".chart"))
+		b.legible("figure.graph:has(.chart)", 10, 20)
+	}
 	b.do("a phone", chromedp.EmulateViewport(360, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
 	// A name has the whole width, so it is not cut within a word, and what is behind it begins at one edge in all rows.
 	b.until("a name shares its row", `[...document.querySelectorAll("article.source .row")].every((r) => r.querySelector(".who").offsetWidth === r.offsetWidth && r.querySelector(".badge").offsetLeft === r.querySelector(".who").offsetLeft)`)

@@ -4,7 +4,6 @@ package browsertest
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +35,7 @@ func TestPages(t *testing.T) {
 	s := start(t)
 	s.feed(t)
 	byAnomaly := map[string]found{}
-	var nine found
+	var nine, five found
 	t.Cleanup(func() {
 		for _, k := range kinds {
 			if byAnomaly[k].ID == "" {
@@ -45,6 +44,9 @@ func TestPages(t *testing.T) {
 		}
 		if nine.ID == "" {
 			t.Error("the cycle of nine was not found")
+		}
+		if five.ID == "" {
+			t.Error("the cycle of five was not found")
 		}
 	})
 	within(t, time.Minute, "not all anomalies were found", func() bool {
@@ -55,13 +57,16 @@ func TestPages(t *testing.T) {
 			if f.Source == "nine" && len(f.Txns) == 9 {
 				nine = f
 			}
+			if f.Source == "five" && len(f.Txns) == 5 {
+				five = f
+			}
 		}
 		for _, k := range kinds {
 			if byAnomaly[k].ID == "" {
 				return false
 			}
 		}
-		return nine.ID != ""
+		return nine.ID != "" && five.ID != ""
 	})
 	t.Run("look", func(t *testing.T) {
 		b.t = t
@@ -114,11 +119,16 @@ func TestPages(t *testing.T) {
 		if *rewrite {
 			b.screenshot("finding-phone", 360, 1600)
 		}
-		for figure, want := range map[string]float64{"zoom": 8, "time": 10} {
-			if least := value[float64](b, fmt.Sprintf(`Math.min(...[...document.querySelectorAll("figure.graph.%s svg text")].filter((e) => e.getBoundingClientRect().width > 0)
-				.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`, figure)); least < want {
-				t.Errorf("the smallest text of the figure %s is %.1f px high", figure, least)
-			}
+		b.legible("figure.graph.zoom", 8, 20)
+		b.legible("figure.graph.time", 10, 20)
+	})
+	t.Run("text of pictures at each width", func(t *testing.T) {
+		b.t = t
+		for _, width := range []int64{500, 768, 769, 900, 1024, 1440} {
+			b.do("timeline", chromedp.EmulateViewport(width, 900), chromedp.Navigate(s.url+"/findings/"+nine.ID), chromedp.WaitReady("figure.graph svg"))
+			b.legible("figure.graph.time", 10, 20)
+			b.do("a ring of five", chromedp.Navigate(s.url+"/findings/"+five.ID), chromedp.WaitReady("figure.graph svg"))
+			b.legible("figure.graph.zoom", 7, 20)
 		}
 	})
 	t.Run("what changes is renewed, and what is open stays open", func(t *testing.T) {

@@ -159,7 +159,7 @@ func examples(t *testing.T) map[string][]string {
 	return all
 }
 
-// feed gives the monitor the examples, each as a source with times and names, and a cycle of nine.
+// feed gives the monitor the examples, each as a source with times and names, and cycles of nine and of five.
 func (s *service) feed(t *testing.T) {
 	t.Helper()
 	at := time.Now().UTC().Add(-10 * time.Minute).Truncate(time.Second)
@@ -188,20 +188,21 @@ func (s *service) feed(t *testing.T) {
 			write(name, record)
 		}
 	}
-	const n = 9
-	for i := range n { // each reads what the one before wrote, and the first one what the last one wrote
-		id := fmt.Sprintf("a-transaction-with-a-long-id-%d", i)
-		write("nine", map[string]any{"txn": id, "session": fmt.Sprint("s", i), "status": "committed", "ops": []map[string]any{
-			{"op": "w", "key": fmt.Sprint("warehouse/7/item/", i), "value": i},
-			{"op": "r", "key": fmt.Sprint("warehouse/7/item/", (i+n-1)%n), "value": (i + n - 1) % n},
-		}})
-	}
 	later := at.Add(time.Minute)
+	for source, n := range map[string]int{"nine": 9, "five": 5} {
+		for i := range n { // each reads what the one before wrote, and the first one what the last one wrote
+			id := fmt.Sprintf("a-transaction-with-a-long-id-%d", i)
+			write(source, map[string]any{"txn": id, "session": fmt.Sprint("s", i), "status": "committed", "ops": []map[string]any{
+				{"op": "w", "key": fmt.Sprint("warehouse/7/item/", i), "value": i},
+				{"op": "r", "key": fmt.Sprint("warehouse/7/item/", (i+n-1)%n), "value": (i + n - 1) % n},
+			}})
+		}
+		write(source, map[string]any{"txn": "later", "status": "committed", "ops": []any{}, "start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
+	}
 	for name := range examples(t) { // what was waited for has come
 		write(name, map[string]any{"txn": "later", "status": "committed", "ops": []any{},
 			"start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
 	}
-	write("nine", map[string]any{"txn": "later", "status": "committed", "ops": []any{}, "start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
 	if _, err := s.stdin.Write(out.Bytes()); err != nil {
 		t.Fatal(err)
 	}
