@@ -199,6 +199,11 @@ func standIn(h event.Hash, position uint32) event.Hash {
 	return event.Hash{Lo: h.Lo + uint64(position)*0x9e3779b97f4a7c15, Hi: ^h.Hi}
 }
 
+// stoodFor is the element that a version with the value of a stand-in repeats.
+func stoodFor(h event.Hash, position uint32) event.Hash {
+	return event.Hash{Lo: h.Lo - uint64(position)*0x9e3779b97f4a7c15, Hi: ^h.Hi}
+}
+
 // contradict reports a read that shows another element than the spine behind the first same
 // ones. The read did see its last element.
 func (s *Lists) contradict(k uint32, elems []event.Elem, same, n, op uint32) {

@@ -48,6 +48,9 @@ func (s *Lists) Unplace(k, n uint32) {
 		if x.Possible == 0 && x.Flags&(ledger.InitialVersion|ledger.Baseline) == 0 && s.Txns[by].State == ledger.Counted {
 			s.Await(v, by, 0)
 		}
+		if s.Txns[by].State == ledger.Counted {
+			s.suspectAgain(v, by)
+		}
 	}
 	if found {
 		s.showAnew(k, n, s.Versions[s.Keys[k].Last].Witness)
@@ -97,10 +100,23 @@ func (s *Lists) ShowInstead(k, n, old uint32) {
 			if x.Possible == 0 && x.Flags&(ledger.InitialVersion|ledger.Baseline) == 0 {
 				s.Await(v, n, 0)
 			}
+			s.suspectAgain(v, n)
 		}
 	}
 	if found {
 		s.showAnew(k, old, n)
+	}
+}
+
+// suspectAgain asks of n, which shows the spine up to v now, what was asked of another record: whether the element
+// that v stands in for was appended once.
+func (s *Lists) suspectAgain(v, n uint32) {
+	x := &s.Versions[v]
+	if x.Flags&ledger.Baseline == 0 {
+		return
+	}
+	if element := s.LookupVersion(x.Key, stoodFor(x.Hash, x.Index)); element != 0 {
+		s.SuspectDuplicate(element, n, 0)
 	}
 }
 
