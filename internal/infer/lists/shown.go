@@ -108,8 +108,8 @@ func (s *Lists) ShowInstead(k, n, old uint32) {
 	}
 }
 
-// suspectAgain asks of n, which shows the spine up to v now, what was asked of another record: whether the element
-// that v stands in for was appended once.
+// suspectAgain asks of n, which shows the spine up to v now, what another record was asked. That is whether the
+// element that v stands in for was appended once.
 func (s *Lists) suspectAgain(v, n uint32) {
 	x := &s.Versions[v]
 	if x.Flags&ledger.Baseline == 0 {
