@@ -177,7 +177,7 @@ func (e *execution) with(i int, result state, rest func() bool) bool {
 	return done
 }
 
-// ascending says whether the versions that the transactions left of each key, where
+// ascending says whether the versions that the transactions left of each cell, where
 // they are numbered, are in the order of their numbers.
 func (e *execution) ascending() bool {
 	order := make([]*workload.Txn, len(e.txns))
@@ -194,14 +194,14 @@ func ascending(order []*workload.Txn) bool {
 		left := map[string]int64{}
 		for i := range t.Ops {
 			if o := &t.Ops[i]; changes(o) && o.Kind != event.Inc {
-				left[o.Key] = o.Version
+				left[cellOf(o)] = o.Version
 			}
 		}
-		for key, v := range left {
-			if v != 0 && v <= latest[key] {
+		for cell, v := range left {
+			if v != 0 && v <= latest[cell] {
 				return false
 			}
-			latest[key] = max(latest[key], v)
+			latest[cell] = max(latest[cell], v)
 		}
 	}
 	return true

@@ -134,18 +134,18 @@ func TestOpen(t *testing.T) {
 // TestOpenAgain: histories in which one that asked for read uncommitted read a list. In the first two its read alone
 // shows which appends came first. In the third it found an aborted element, and so did one that may not.
 // In the last one nobody asked for a level, and a range did not show a list that had been read before. In the first of all,
-// a transaction read version 50 of who aborted, and wrote version 30.
+// a transaction read version 50 of who aborted, and wrote version 30. In the second, commit timestamps order each element of a set apart.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		kind  string
 		seed  int
 		asked bool
-	}{{"versions, deletes and counters", 33366, false}, {"lists", 9500055, true}, {"all and lists", 9500406, true}, {"lists", 9504463, true}, {"lists, rows and counters, retried", 9501132, false}} {
+	}{{"versions, deletes and counters", 33366, false}, {"timestamps, deletes, lists and sets", 396, false}, {"lists", 9500055, true}, {"all and lists", 9500406, true}, {"lists", 9504463, true}, {"lists, rows and counters, retried", 9501132, false}} {
 		rng := rand.New(rand.NewPCG(uint64(x.seed), 51))
 		h := oracle.RandomKinds(rng, openKinds()[x.kind])
 		perm := rng.Perm(len(h))
-		in := opened{numbered: openKinds()[x.kind].Versions}
+		in := opened{numbered: openKinds()[x.kind].Versions, stamped: openKinds()[x.kind].Timestamps}
 		if x.asked {
 			in.asked = asking(rng, h)
 		}
