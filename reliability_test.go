@@ -70,6 +70,9 @@ func missing(t *testing.T, dir, name, part string) string {
 	}
 	found, named := false, part == ""
 	for _, file := range append(files, dataOf(dir)...) {
+		if found && named {
+			break
+		}
 		if part != "" && filepath.Base(file) == part {
 			named = true
 		}

@@ -11,6 +11,7 @@ import (
 
 // TestReadsOnePartition: a source of one partition names and reads no other. A trouble of the whole topic is told for it.
 func TestReadsOnePartition(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(3, "t"))
 	k := client(t, c)
 	for p := range int32(3) {

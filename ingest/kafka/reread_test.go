@@ -10,6 +10,7 @@ import (
 // A record is read again by its offset, also within a batch. Other topics and partitions, and what is beyond the end, are not
 // there. A cluster that is away costs no more than the time given.
 func TestReread(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(2, "orders"))
 	put(t, client(t, c), "orders", 0, "zero", "one", "two")
 	source, err := New(options("orders", c.ListenAddrs()...))

@@ -174,6 +174,7 @@ func TestIdleIsTold(t *testing.T) {
 }
 
 func TestCancelIsQuick(t *testing.T) {
+	t.Parallel()
 	c := fake(t, kfake.SeedTopics(4, "t"))
 	o := options("t", c.ListenAddrs()...)
 	o.MaxWait = 10 * time.Second

@@ -46,6 +46,7 @@ func TestResumesInsideTheStream(t *testing.T) {
 }
 
 func TestOneMessageComesAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.read(Options{}, ingest.Cursor{})
 	r.until("the stream's end", func() bool { return r.caughtUp > 0 })
@@ -84,6 +85,7 @@ func TestLowRateComesInChunks(t *testing.T) {
 }
 
 func TestCaughtUpIsSaidAtThePace(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.publish("events.a", texts("m", 1, 10)...)
 	r := s.read(Options{MaxMessages: 4}, ingest.Cursor{})
@@ -113,6 +115,7 @@ func TestBacklogIsNotCaughtUp(t *testing.T) {
 }
 
 func TestSubjectsSelect(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		subjects []string

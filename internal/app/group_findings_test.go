@@ -26,6 +26,7 @@ func (s *electing) List(context.Context, string) ([]group.Value, error) {
 func (s *electing) Get(context.Context, string) (group.Value, error) { return group.Value{}, nil }
 
 func TestFindingsWaitForALeader(t *testing.T) {
+	t.Parallel()
 	none := func([]byte) error { return nil }
 	unread := func(unit string, err error) { t.Error(unit, err) }
 	if err := GroupStored(t.Context(), &electing{refuses: 2}, Findings, none, unread); err != nil {

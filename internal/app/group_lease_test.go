@@ -19,6 +19,7 @@ import (
 
 // The log says what the store answers: a bucket that is gone is no silence.
 func TestStoreFault(t *testing.T) {
+	t.Parallel()
 	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +94,7 @@ func TestWhyLeaseEnded(t *testing.T) {
 
 // A bucket whose servers are away is told with their address, and soon.
 func TestStoreThatIsAway(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	u := url.URL{Scheme: "nats", Host: "127.0.0.1:1", Path: "/G"}
 	_, err := OpenGroup(t.Context(), u.String(), "")

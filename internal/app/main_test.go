@@ -8,6 +8,6 @@ import (
 
 // TestMain lets tests wait for each other's timers: they compute for 8 s in all, and wait for 80 s.
 func TestMain(m *testing.M) {
-	testrun.Waiting(8)
+	testrun.Waiting(16)
 	m.Run()
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // MaxWords is how many words a sentence may have beside code.
@@ -19,7 +20,7 @@ type phrase struct {
 	instead string         // what to write instead
 }
 
-func phrases() []phrase {
+var phrases = sync.OnceValue(func() []phrase {
 	re := regexp.MustCompile
 	return []phrase{
 		{re(`(^|[.:;] )Of [a-z]+\b`), re(`Of (is|are|returns)$`), "a sentence that begins with its subject"},
@@ -43,7 +44,7 @@ func phrases() []phrase {
 		{re(`;.*;`), re(`\w: `), "a sentence for each thought"},
 		{re(`(?i)\b(in order to|utilize|leverage|seamless|robust)\b`), nil, "to, use, or nothing"},
 	}
-}
+})
 
 // fault is the first words of a sentence that the phrase finds, and that are not fine.
 func (p phrase) fault(sentence string) string {
@@ -59,12 +60,11 @@ func (p phrase) fault(sentence string) string {
 // not to be used. A page is Markdown, or one of the other texts of this package.
 func Faults(page string) []string {
 	var all []string
-	phrases := phrases()
 	for _, s := range sentences(page) {
 		if n := words(s); n > MaxWords {
 			all = append(all, fmt.Sprintf("%d words: %s", n, s))
 		}
-		for _, p := range phrases {
+		for _, p := range phrases() {
 			if m := p.fault(s); m != "" {
 				all = append(all, fmt.Sprintf("%q, write %s: %s", m, p.instead, s))
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/internal/config"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // weak is a recorded stream of a database that gives less than serializability. before is how
@@ -84,7 +85,7 @@ func TestWeakDatabasesAreFound(t *testing.T) {
 	for name, x := range weaker {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, v := range variants[:3] {
+			for _, v := range variants[:testrun.Size(2, 3)] {
 				ls := v.change(weakStream(t, name))
 				enough(t, v.name, config.DefaultService(), ls, x.least(), x.before)
 				if x.declared {

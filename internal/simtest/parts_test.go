@@ -97,7 +97,7 @@ func TestStreamParts(t *testing.T) {
 	cfg.Lateness = window.For(streamLateness + cfg.MaxTxn)
 	for i, plant := range []string{"", "write-skew", "stale-session-read"} {
 		for j, kind := range []workload.Kind{workload.Registers, workload.Lists} {
-			if testrun.LeavesOut(i+j, 2) {
+			if testrun.LeavesOut(i+2*j, 3) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s kind %d", plant, kind), func(t *testing.T) {

@@ -143,7 +143,7 @@ func TestStreamCuts(t *testing.T) {
 			t.Fatalf("only %d findings in %d records", len(want.findings), len(records))
 		}
 		for i, c := range cuts {
-			if testrun.LeavesOut(i+int(kind)+int(isolation), 3) {
+			if testrun.LeavesOut(i+int(kind)+2*int(isolation), 4) {
 				continue
 			}
 			if got := runStream(t, records, c); got.stored != want.stored {

@@ -34,7 +34,7 @@ func TestMutants(t *testing.T) {
 	}
 	known := survivors(t)
 	tried, killed := 0, 0
-	step := testrun.Size(32, 1)
+	step := testrun.Size(64, 1)
 	for i, m := range all {
 		if i%step > 0 {
 			delete(known, m.name)
