@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -108,35 +109,13 @@ func logFigures(t *testing.T) {
 			return
 		}
 		files, lines = files+1, lines+n
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				x := types[dir+"."+receiver(d)]
-				x.methods++
-				types[dir+"."+receiver(d)] = x
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					if spec, ok := s.(*ast.TypeSpec); ok {
-						if of, ok := spec.Type.(*ast.StructType); ok {
-							x := types[dir+"."+spec.Name.Name]
-							x.fields += of.Fields.NumFields()
-							types[dir+"."+spec.Name.Name] = x
-						}
-					}
-				}
-			}
-		}
+		addSizes(types, dir, f)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d files of code with %d lines, %d of tests with %d lines", files, lines, tests, testLines)
-	var names []string
-	for name := range types {
-		if !strings.HasSuffix(name, ".") {
-			names = append(names, name)
-		}
-	}
+	names := slices.Collect(maps.Keys(types))
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(types[b].methods, types[a].methods), strings.Compare(a, b))
 	})

@@ -15,7 +15,7 @@ type (
 	TxnFlags  = record.TxnFlags
 )
 
-// See package record.
+// DefaultSource is the source of records that name none, and the others are limits of a record: see package record.
 const (
 	DefaultSource = record.DefaultSource
 	MaxRecord     = record.MaxRecord
@@ -23,11 +23,17 @@ const (
 	MaxDepth      = record.MaxDepth
 	MaxLabels     = record.MaxLabels
 	MaxLabelText  = record.MaxLabelText
+)
 
+// Outcomes of transactions.
+const (
 	Committed = record.Committed
 	Aborted   = record.Aborted
 	Unknown   = record.Unknown
+)
 
+// Kinds of operations.
+const (
 	Read   = record.Read
 	Write  = record.Write
 	Append = record.Append
@@ -38,20 +44,29 @@ const (
 	Insert = record.Insert
 	Delete = record.Delete
 	Range  = record.Range
+)
 
+// Kinds of data.
+const (
 	AnyKind  = record.AnyKind
 	Register = record.Register
 	List     = record.List
 	Set      = record.Set
 	Counter  = record.Counter
+)
 
+// Flags of operations.
+const (
 	NotFound   = record.NotFound
 	IsArray    = record.IsArray
 	Success    = record.Success
 	HasExtra   = record.HasExtra
 	ShortValue = record.ShortValue
 	ShortKey   = record.ShortKey
+)
 
+// Flags of transactions.
+const (
 	HasSeq      = record.HasSeq
 	HasTimes    = record.HasTimes
 	HasStartTS  = record.HasStartTS

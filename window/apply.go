@@ -10,8 +10,8 @@ import (
 
 // apply takes over the results of inference. First come edges that no longer hold, then new
 // vertices, ranked with their edges known. Then come the edges, then the anomalies that
-// inference found by itself.
-func (m *Machine) apply() {
+// inference found by itself. Findings that fall are counted under the cause, or a more specific one.
+func (m *Machine) apply(cause string) {
 	o := &m.out
 	m.Counters.OtherRows += o.OtherRows
 	if len(o.Edges) > edgeBudgetPerTxn {
@@ -31,12 +31,12 @@ func (m *Machine) apply() {
 	}
 	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
 	signed := m.infer.Signed(m.noteRepeating)
-	switch m.reports.cause = m.reports.causeOfRecord(); {
+	switch m.reports.cause = cause; {
 	case signed:
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
-	case len(o.Ambiguous) > 0 && !m.reports.late:
+	case len(o.Ambiguous) > 0 && cause != causeRecord:
 		m.reports.cause = causeRepetition
 	}
 	m.takeBackEdges(o)
@@ -99,16 +99,14 @@ func (m *Machine) grow(o *infer.Out) {
 	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && !m.asking.counts() && m.graph.Plain() {
 		n := o.Nodes[0]
 		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), m.arcs(o.Edges)); done < len(o.Edges) {
-			m.convert(m.intoFirst(o.Edges[done:], n))
-			m.insert()
+			m.insert(m.convert(m.intoFirst(o.Edges[done:], n)))
 		}
 		return
 	}
 	if len(o.Nodes) == 1 {
 		m.intoFirst(o.Edges, o.Nodes[0])
 	}
-	m.convert(o.Edges)
-	arcs := m.arcs(o.Edges)
+	edges, arcs := m.convert(o.Edges), m.arcs(o.Edges)
 	for _, n := range o.Nodes {
 		m.graph.AddVertex(incremental.Vertex(n), m.reports.enter(n), arcs)
 		if m.realTime {
@@ -120,7 +118,7 @@ func (m *Machine) grow(o *infer.Out) {
 			m.finder.anomaly(a) // before the edges that close its cycle
 		}
 	}
-	m.insert()
+	m.insert(edges)
 }
 
 // many transactions make it worth while to insert the edges into a new one first.
@@ -165,8 +163,8 @@ func (m *Machine) arcs(es []infer.Edge) []incremental.Arc {
 	return into
 }
 
-// convert makes m.edges of the edges of es that some view follows.
-func (m *Machine) convert(es []infer.Edge) {
+// convert returns the edges of es that some view follows, as the orders take them, until the next call.
+func (m *Machine) convert(es []infer.Edge) []incremental.Edge {
 	if cap(m.edges) < len(es) {
 		m.edges = make([]incremental.Edge, 2*len(es))
 	}
@@ -185,7 +183,7 @@ func (m *Machine) convert(es []infer.Edge) {
 		x.Note[0], x.Note[1] = e.Version, e.Witness
 		k++
 	}
-	m.edges = into[:k]
+	return into[:k]
 }
 
 // rereadAs is the label of a second read: a transaction saw a key when it had seen another version of
@@ -222,11 +220,11 @@ func (o *core) spanOf(n uint32) incremental.Place {
 }
 
 // insert puts the edges into the orders.
-func (m *Machine) insert() {
+func (m *Machine) insert(edges []incremental.Edge) {
 	all := incremental.Views(1)<<len(m.views) - 1
 	m.finder.alike = m.finder.alike[:0]
-	for i := range m.edges {
-		e, in := &m.edges[i], all
+	for i := range edges {
+		e, in := &edges[i], all
 		if m.asking.counts() {
 			in = m.asking.viewsOf(e)
 		}

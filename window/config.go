@@ -272,7 +272,7 @@ func (m *Machine) Configure(c Config) error {
 	m.levelChanges.due = !slices.Equal(next.Levels, m.levelChanges.watched)
 	m.infer.SetOptions(m.saturated.inferOptions())
 	m.limitMemory()
-	m.finder.searcher.Budget, m.finder.searcher.Untracked = next.SearchBudget, m.asking.tracking()
+	m.finder.searcher.Untracked = m.asking.tracking()
 	return nil
 }
 

@@ -105,15 +105,15 @@ const limitedBudget = 1 << 22
 // lone looks for a cycle through the edge that the level of the i-th view forbids. Without real
 // time it looks no further than the order leads.
 func (h *finder) lone(i int, id incremental.EdgeID) isolation.Cycle {
-	s, last := &h.searcher, h.graph.Edge(id).From
-	budget := s.Budget
-	if h.cfg.Unbounded && !refuted(h.reports.verdicts.certain, h.views[i]) {
-		s.Budget = limitedBudget
+	last := h.graph.Edge(id).From
+	bounds := isolation.Bounds{
+		Budget: h.cfg.SearchBudget,
+		Within: func(v incremental.Vertex) bool { return h.graph.CompareCommits(i, v, last) <= 0 },
 	}
-	s.Within = func(v incremental.Vertex) bool { return h.graph.CompareCommits(i, v, last) <= 0 }
-	c := s.Worst(h.graph, id, h.views[i], nil)
-	s.Budget, s.Within = budget, nil
-	return c
+	if h.cfg.Unbounded && !refuted(h.reports.verdicts.certain, h.views[i]) {
+		bounds.Budget = limitedBudget
+	}
+	return h.searcher.Worst(h.graph, id, h.views[i], nil, bounds)
 }
 
 // limitedCycle is for the edge id, which the i-th view refused. It is reported if the level forbids
@@ -253,7 +253,7 @@ func (h *finder) tailsBehind(x *limited, i int, v incremental.Vertex) (found []p
 	seen := map[incremental.Vertex]bool{v: true}
 	budget := limitedBudget
 	if !h.cfg.Unbounded {
-		budget = cmp.Or(h.searcher.Budget, isolation.DefaultBudget)
+		budget = cmp.Or(h.cfg.SearchBudget, isolation.DefaultBudget)
 	}
 	b := x.level.Underlying()
 	for queue := []incremental.Vertex{v}; last != 0 && len(queue) > 0; queue = queue[1:] {

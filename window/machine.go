@@ -98,8 +98,8 @@ type Machine struct {
 
 	// Scratch.
 	pinned    []uint32
-	edges     []incremental.Edge
-	offered   []incremental.Arc // see arcs
+	edges     []incremental.Edge // see convert
+	offered   []incremental.Arc  // see arcs
 	warm      [warmAhead]uint32
 	squeezed  []incremental.Vertex
 	room      int64 // for edges: edgeBudget, less in tests
@@ -122,7 +122,7 @@ func New(cfg Config) *Machine {
 	m.saturated.idle = m.saturated.mayIdle()
 	m.infer.SetOptions(m.saturated.inferOptions())
 	m.limitMemory()
-	m.finder.searcher.Budget, m.finder.searcher.Untracked = cfg.SearchBudget, m.asking.tracking()
+	m.finder.searcher.Untracked = m.asking.tracking()
 	m.finder.searcher.Follows, m.finder.searcher.Limited = m.asking.followed, m.isLimited
 	m.reports.open.init()
 	m.reports.horizon.init()
@@ -226,10 +226,12 @@ const warmAhead = 32
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	start, end := m.clock.time(t)
-	if m.reports.late = end < m.clock.watermark; m.reports.late {
+	late, cause := end < m.clock.watermark, causeOther
+	if late {
 		m.Counters.Late++
+		cause = causeRecord
 	}
-	if m.reports.late && t.Status != event.Unknown {
+	if late && t.Status != event.Unknown {
 		m.finder.saturate() // what came before it
 	}
 	m.ambiguous = m.countedAmbiguous()
@@ -257,21 +259,20 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.clock.closedSessions != nil {
 		m.clock.goOn(b, t, start)
 	}
-	if n != 0 && m.reports.late {
+	if n != 0 && late {
 		m.infer.CameLate(n, m.out.Again)
 		m.reports.outcomeOnly = m.infer.ToldLate(n)
 	}
 	if n != 0 && m.out.Again && t.Status == event.Aborted {
 		m.reports.outcomeOnly = true
 	}
-	m.apply()
-	if m.reports.late && m.reports.outcomeOnly {
+	m.apply(cause)
+	if late && m.reports.outcomeOnly {
 		m.finder.saturate() // what comes into pasts by it: see shownLate
 	}
 	m.reports.outcomeOnly = false
-	m.finder.loseTrack()
+	m.finder.loseTrack(cause)
 	m.reports.settleFaults()
-	m.reports.late = false
 	if m.cfg.Rules.Rows {
 		m.finder.rowsDeleted(b, t, n, start)
 	}

@@ -100,10 +100,9 @@ type reports struct {
 	open         registry
 	verdicts     verdicts
 	waiting      waitingRoom
-	cause        string // why the withdrawals in work happen
+	cause        string // why the latest withdrawals happened: see apply
 	panes        panes
 	horizon      horizon
-	late         bool                // the record in work ended before the watermark
 	outcomeOnly  bool                // the record in work is about an abort, or about an outcome after the lateness: dependencies that it shows behind the window are counted
 	found        map[string][2]int64 // by anomaly: how many findings the expected level forbids, and how many it allows
 	faults       faults              // the faults that were told

@@ -27,7 +27,9 @@ func (h *finder) earnSearch() { h.owed = max(h.owed-looksPerEdge, searchStart-ma
 
 // worst is [isolation.Searcher.Worst] on credit. brief says that the search was cut short.
 func (h *finder) worst(id incremental.EdgeID, level isolation.Level, fallback []incremental.EdgeID) (c isolation.Cycle, brief bool) {
-	return h.onCredit(func(s *isolation.Searcher) isolation.Cycle { return s.Worst(h.graph, id, level, fallback) })
+	return h.onCredit(func(b isolation.Bounds) isolation.Cycle {
+		return h.searcher.Worst(h.graph, id, level, fallback, b)
+	})
 }
 
 // worse is a search for a cycle that says more than f, with the edge id.
@@ -35,19 +37,19 @@ func (h *finder) worse(f *openFinding, id incremental.EdgeID, level isolation.Le
 	if h.saturated.on || h.reports.linearizes() || h.asking.counts() {
 		return h.worst(id, level, nil)
 	}
-	return h.onCredit(func(s *isolation.Searcher) isolation.Cycle {
-		return s.Worse(h.graph, id, level, f.severity, f.weakest)
+	return h.onCredit(func(b isolation.Bounds) isolation.Cycle {
+		return h.searcher.Worse(h.graph, id, level, f.severity, f.weakest, b)
 	})
 }
 
-func (h *finder) onCredit(search func(*isolation.Searcher) isolation.Cycle) (c isolation.Cycle, brief bool) {
-	s := &h.searcher
-	budget, looked, beyond := s.Budget, s.Looked, h.owed >= searchStart
+// onCredit runs the search with a budget: the configured one, or a brief one where the credit is used up.
+// brief says that the search was cut short.
+func (h *finder) onCredit(search func(isolation.Bounds) isolation.Cycle) (c isolation.Cycle, brief bool) {
+	budget, looked, beyond := h.cfg.SearchBudget, h.searcher.Looked, h.owed >= searchStart
 	if beyond && (budget == 0 || budget > briefBudget) {
-		s.Budget = briefBudget
+		budget = briefBudget
 	}
-	c = search(s)
-	s.Budget = budget
-	h.owed += s.Looked - looked
+	c = search(isolation.Bounds{Budget: budget})
+	h.owed += h.searcher.Looked - looked
 	return c, beyond && c.AtLeast
 }

@@ -273,14 +273,6 @@ const (
 	causeOther      = "other" // the record of a transaction that ran for longer than max-transaction, for example
 )
 
-// causeOfRecord is the cause of what the record in work takes back.
-func (s *reports) causeOfRecord() string {
-	if s.late {
-		return causeRecord
-	}
-	return causeOther
-}
-
 // countWithdrawn counts a finding that had left and is taken back.
 func (s *reports) countWithdrawn() {
 	switch s.cause {

@@ -189,7 +189,7 @@ func (m *Machine) decide() {
 	}
 	m.out.Reset()
 	m.infer.Decide(m.clock.watermark, gone, &m.out)
-	m.apply()
+	m.apply(causeOther)
 }
 
 // retire lets settled transactions go, and the lowest ones beyond the live cap.
@@ -201,7 +201,7 @@ func (m *Machine) retire() {
 	m.release(m.graph.Retire(limit))
 	m.out.Reset()
 	m.infer.Expire(limit, &m.out)
-	m.apply()
+	m.apply(causeOther)
 }
 
 // freezeTo retires the lowest transactions, settled or not, until so many live.

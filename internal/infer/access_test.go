@@ -23,3 +23,16 @@ func TestSaw(t *testing.T) {
 		t.Errorf("T3 first saw what %d wrote, want T1's", w)
 	}
 }
+
+// TestWithID: an id names a transaction within its epoch.
+func TestWithID(t *testing.T) {
+	s := New(ledger.Options{Complete: true})
+	add(t, s,
+		`{"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":1}]}`,
+		`{"txn":"T1","epoch":"e","status":"committed","ops":[{"op":"w","key":"x","value":2}]}`,
+	)
+	plain, later := s.WithID("T1", ""), s.WithID("T1", "e")
+	if plain == 0 || later == 0 || plain == later || s.WithID("T1", "f") != 0 {
+		t.Errorf("T1 is %d, in the epoch e %d, in f %d", plain, later, s.WithID("T1", "f"))
+	}
+}

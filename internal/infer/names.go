@@ -31,9 +31,20 @@ type (
 	Step         = ledger.Step
 )
 
-// Labels, kinds of anomalies and the like have their names here, too.
+// Labels of edges.
 const (
-	Contradicting     = ledger.Contradicting
+	WW        = ledger.WW
+	WR        = ledger.WR
+	RW        = ledger.RW
+	Process   = ledger.Process
+	Realtime  = ledger.Realtime
+	Saturated = ledger.Saturated
+	Reread    = ledger.Reread
+	OtherRow  = ledger.OtherRow
+)
+
+// Kinds of anomalies.
+const (
 	Contradictory     = ledger.Contradictory
 	CyclicVersions    = ledger.CyclicVersions
 	DirtyUpdate       = ledger.DirtyUpdate
@@ -44,41 +55,44 @@ const (
 	GarbageRead       = ledger.GarbageRead
 	IncompatibleOrder = ledger.IncompatibleOrder
 	Internal          = ledger.Internal
-	MaxShown          = causes.MaxShown
 	NoOrder           = ledger.NoOrder
 	Nonlinearizable   = ledger.Nonlinearizable
 	Nonrepeatable     = ledger.Nonrepeatable
-	OpenCounter       = ledger.OpenCounter
-	OpenDeleted       = ledger.OpenDeleted
-	OpenMeanwhile     = ledger.OpenMeanwhile
-	OpenNameless      = ledger.OpenNameless
-	OpenNothing       = ledger.OpenNothing
-	OpenOne           = ledger.OpenOne
-	OpenRepeating     = ledger.OpenRepeating
-	OpenRow           = ledger.OpenRow
-	OpenSearched      = ledger.OpenSearched
-	OpenSeveral       = ledger.OpenSeveral
-	OpenUnattributed  = ledger.OpenUnattributed
-	OpenUnchecked     = ledger.OpenUnchecked
-	OpenUnrecorded    = ledger.OpenUnrecorded
-	OtherRow          = ledger.OtherRow
 	OutOfBounds       = ledger.OutOfBounds
-	Process           = ledger.Process
-	RW                = ledger.RW
-	Realtime          = ledger.Realtime
-	Repeated          = ledger.Repeated
-	Reread            = ledger.Reread
 	RetiredConflict   = ledger.RetiredConflict
 	RetiredRead       = ledger.RetiredRead
 	RetiredReader     = ledger.RetiredReader
-	Saturated         = ledger.Saturated
 	SequenceGap       = ledger.SequenceGap
-	TooLate           = ledger.TooLate
 	UnattributedRead  = ledger.UnattributedRead
-	WR                = ledger.WR
-	WW                = ledger.WW
 	WrongTotal        = ledger.WrongTotal
 )
+
+// Why a record was refused.
+const (
+	Repeated      = ledger.Repeated
+	Contradicting = ledger.Contradicting
+	TooLate       = ledger.TooLate
+)
+
+// Why a read is open.
+const (
+	OpenCounter      = ledger.OpenCounter
+	OpenDeleted      = ledger.OpenDeleted
+	OpenMeanwhile    = ledger.OpenMeanwhile
+	OpenNameless     = ledger.OpenNameless
+	OpenNothing      = ledger.OpenNothing
+	OpenOne          = ledger.OpenOne
+	OpenRepeating    = ledger.OpenRepeating
+	OpenRow          = ledger.OpenRow
+	OpenSearched     = ledger.OpenSearched
+	OpenSeveral      = ledger.OpenSeveral
+	OpenUnattributed = ledger.OpenUnattributed
+	OpenUnchecked    = ledger.OpenUnchecked
+	OpenUnrecorded   = ledger.OpenUnrecorded
+)
+
+// MaxShown is [causes.MaxShown].
+const MaxShown = causes.MaxShown
 
 // ErrRecord says that a record of the store is not what was written.
 var ErrRecord = ledger.ErrRecord

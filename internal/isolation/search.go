@@ -11,8 +11,6 @@ import (
 // Searcher finds the shortest cycles of a class through a given edge. It keeps
 // scratch memory only.
 type Searcher struct {
-	// Budget is how many edges one search may look at; 0 is 20,000.
-	Budget int
 	// Looked is how many edges all searches have looked at.
 	Looked int64
 	// Asked is the level that a transaction asked for, 0 if it named none; nil while none did.
@@ -25,14 +23,19 @@ type Searcher struct {
 
 	// Limited says whether a base with a limit limits the anti-dependency; nil: it limits each.
 	Limited func(*incremental.Edge, Base) bool
-	// Within says whether a path may lead through the vertex; nil: through any. In real time it is not asked.
-	Within func(incremental.Vertex) bool
 
-	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
 	stamp uint32
 	queue []step
 	ends  ends
+}
+
+// Bounds limit one search.
+type Bounds struct {
+	// Budget is how many edges the search may look at; 0 is 20,000.
+	Budget int
+	// Within says whether a path may lead through the vertex; nil: through any. In real time it is not asked.
+	Within func(incremental.Vertex) bool
 }
 
 type step struct {
@@ -53,6 +56,8 @@ type plan struct {
 	labels finding.Label
 	// limit is a base, where a cycle of one anti-dependency may hold more that the base does not limit.
 	limit Base
+	// floor is a base: anti-dependencies of transactions that asked for less are passed over.
+	floor Base
 }
 
 func planOf(c class, f Family) plan {
@@ -125,7 +130,7 @@ func (p plan) states() uint8 {
 // DefaultBudget is how many edges a search looks at where no budget is set.
 const DefaultBudget = 20_000
 
-func (s *Searcher) budget() int { return cmp.Or(s.Budget, DefaultBudget) }
+func (b Bounds) budget() int { return cmp.Or(b.Budget, DefaultBudget) }
 
 func (s *Searcher) begin(v incremental.Vertex, state uint8) {
 	s.stamp++
@@ -172,21 +177,21 @@ type Cycle struct {
 // Worst finds the clearest cycle through the stored edge id that refutes the level. It tries
 // the classes that contradict the level, worst first, and data before session order before real
 // time. fallback is a path that closes a cycle of the level's encoding.
-func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
-	return s.worst(g, id, level, fallback, lastClass(level))
+func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID, b Bounds) Cycle {
+	return s.worst(g, id, level, fallback, lastClass(level), b)
 }
 
 // Worse is Worst for a finding of this severity, which refutes these levels already. It looks for no
 // cycle that would say no more: one of the last class refutes plain serializability, and nothing else.
-func (s *Searcher) Worse(g *incremental.Graph, id incremental.EdgeID, level Level, than int, refuted []Level) Cycle {
+func (s *Searcher) Worse(g *incremental.Graph, id incremental.EdgeID, level Level, than int, refuted []Level, b Bounds) Cycle {
 	last := lastClass(level)
 	if last == classG2 && level.Family == Plain && than <= severity(classG2, Plain) && (Level{Base: Serializable}).Refuted(refuted) {
 		last = classNonadjacent
 	}
-	return s.worst(g, id, level, nil, last)
+	return s.worst(g, id, level, nil, last, b)
 }
 
-func (s *Searcher) worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID, last class) Cycle {
+func (s *Searcher) worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID, last class, b Bounds) Cycle {
 	closing := *g.Edge(id)
 	atLeast := false
 	for _, f := range []Family{Plain, StrongSession, Strong} {
@@ -195,8 +200,8 @@ func (s *Searcher) worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		}
 		for _, p := range plans(level, f, last) {
 			for _, floor := range s.floors(level) {
-				s.floor = floor
-				path, spent := s.search(g, &closing, p, f)
+				p.floor = floor
+				path, spent := s.search(g, &closing, p, f, b)
 				atLeast = atLeast || spent
 				if path == nil {
 					break
@@ -230,14 +235,14 @@ func (s *Searcher) floors(level Level) []Base {
 	return []Base{0, level.Underlying()}
 }
 
-func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p plan, f Family) (path []incremental.EdgeID, spent bool) {
-	if s.promisesLess(closing, s.floor) {
+func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p plan, f Family, b Bounds) (path []incremental.EdgeID, spent bool) {
+	if s.promisesLess(closing, p.floor) {
 		return nil, false
 	}
 	if f == Strong {
-		return s.timedPath(g, closing, p)
+		return s.timedPath(g, closing, p, b.budget())
 	}
-	return s.path(g, closing, p)
+	return s.path(g, closing, p, b)
 }
 
 // promisesLess says whether e is an anti-dependency that does not count at the base. Its

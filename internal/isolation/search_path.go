@@ -31,6 +31,7 @@ type joining struct {
 	g       *incremental.Graph
 	closing *incremental.Edge
 	plan    plan
+	within  func(incremental.Vertex) bool
 	left    int // of the budget
 }
 
@@ -38,12 +39,12 @@ type joining struct {
 // make a cycle of the class or a worse one. It is nil when there is none within the budget. The
 // second result says whether the budget was used up. It follows stored edges whether or not a
 // view has set them aside.
-func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
+func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan, b Bounds) (path []incremental.EdgeID, spent bool) {
 	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
 		return nil, false
 	}
-	j := joining{s, g, closing, p, s.budget()}
+	j := joining{s, g, closing, p, b.Within, b.budget()}
 	state, _ := p.next(0, s.counts(p, closing, label))
 	s.begin(closing.To, state)
 	s.ends.queue = s.ends.queue[:0]
@@ -73,10 +74,10 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 // follow says whether the plan may take the edge from this state, and the state behind it.
 func (j *joining) follow(e *incremental.Edge, state uint8) (to uint8, ok bool) {
 	l := finding.Label(e.Labels) & j.plan.labels
-	if l == 0 || j.promisesLess(e, j.floor) {
+	if l == 0 || j.promisesLess(e, j.plan.floor) {
 		return 0, false
 	}
-	if to, ok = j.plan.next(state, j.counts(j.plan, e, l)); !ok || j.Within != nil && !j.Within(e.To) {
+	if to, ok = j.plan.next(state, j.counts(j.plan, e, l)); !ok || j.within != nil && !j.within(e.To) {
 		return 0, false
 	}
 	last := e.To == j.closing.From

@@ -11,7 +11,7 @@ import (
 )
 
 // fromHead is path by a search from the head alone, without a budget.
-func fromHead(s *Searcher, g *incremental.Graph, closing *incremental.Edge, p plan) []incremental.EdgeID {
+func fromHead(s *Searcher, g *incremental.Graph, closing *incremental.Edge, p plan, within func(incremental.Vertex) bool) []incremental.EdgeID {
 	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
 		return nil
@@ -24,7 +24,7 @@ func fromHead(s *Searcher, g *incremental.Graph, closing *incremental.Edge, p pl
 			l := finding.Label(e.Labels) & p.labels
 			to, ok := p.next(s.queue[i].state, s.counts(p, e, l))
 			switch {
-			case l == 0 || !ok || s.promisesLess(e, s.floor) || s.Within != nil && !s.Within(e.To):
+			case l == 0 || !ok || s.promisesLess(e, p.floor) || within != nil && !within(e.To):
 			case e.To != closing.From:
 				s.push(e.To, int32(i), id, to)
 			case p.class != classNonadjacent || l&label&finding.RW == 0:
@@ -62,18 +62,18 @@ func TestPath(t *testing.T) {
 			continue
 		}
 		var s, alone Searcher
+		var bounds Bounds
 		if r.IntN(2) == 0 {
 			out := incremental.Vertex(1 + r.IntN(n))
-			within := func(v incremental.Vertex) bool { return v != out }
-			s.Within, alone.Within = within, within
+			bounds.Within = func(v incremental.Vertex) bool { return v != out }
 		}
 		closing := g.Edge(ids[r.IntN(len(ids))])
 		for _, f := range []Family{Plain, StrongSession} {
 			for c := classG0; c <= classG2; c++ {
 				p := planOf(c, f)
-				want := fromHead(&alone, g, closing, p)
-				s.Budget = 1 << 20
-				if got, spent := s.path(g, closing, p); spent || !slices.Equal(got, want) {
+				want := fromHead(&alone, g, closing, p, bounds.Within)
+				bounds.Budget = 1 << 20
+				if got, spent := s.path(g, closing, p, bounds); spent || !slices.Equal(got, want) {
 					t.Fatalf("%v %v: the way is %v, want %v", c, f, got, want)
 				}
 				if want != nil {
@@ -82,10 +82,10 @@ func TestPath(t *testing.T) {
 				if len(want) > 4 {
 					long++
 				}
-				s.Budget = 1 + r.IntN(30)
-				got, spent := s.path(g, closing, p)
+				bounds.Budget = 1 + r.IntN(30)
+				got, spent := s.path(g, closing, p, bounds)
 				if !spent && !slices.Equal(got, want) || spent && got != nil {
-					t.Fatalf("%v %v, on a budget of %d: the way is %v, want %v", c, f, s.Budget, got, want)
+					t.Fatalf("%v %v, on a budget of %d: the way is %v, want %v", c, f, bounds.Budget, got, want)
 				}
 				if spent {
 					cut++

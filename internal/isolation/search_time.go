@@ -21,12 +21,11 @@ type arrival struct {
 // transaction that was over when another one began. From the other one it leads to the edge's
 // tail. The shortest of all within the budget; steps in time are not stored, they are where one
 // edge does not begin at the other's end.
-func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
+func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p plan, budget int) (path []incremental.EdgeID, spent bool) {
 	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
 		return nil, false
 	}
-	budget := s.budget()
 	counted := s.counts(p, closing, label)
 	first, _ := p.next(0, counted)
 	forward, spentForward := s.reach(g, closing.To, first, p, budget, false)
@@ -108,7 +107,7 @@ func (s *Searcher) reach(g *incremental.Graph, v incremental.Vertex, state uint8
 				return all, true
 			}
 			e := g.Edge(id)
-			if l := finding.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, s.floor) {
+			if l := finding.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, p.floor) {
 				if next, ok := p.next(at.state, s.counts(p, e, l)); ok {
 					to := e.To
 					if back {

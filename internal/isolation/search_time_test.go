@@ -39,7 +39,7 @@ func TestTimedPath(t *testing.T) {
 		var s Searcher
 		for c := classG0; c <= classG2; c++ {
 			p := planOf(c, Strong)
-			path, spent := s.timedPath(g, &closing, p)
+			path, spent := s.timedPath(g, &closing, p, DefaultBudget)
 			want := shortestInTime(g, &closing, p, ids)
 			if spent || (path == nil) != (want < 0) || path != nil && len(path) != want {
 				t.Fatalf("class %v: %v, want %d edges", c, path, want)

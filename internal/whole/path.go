@@ -114,12 +114,10 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 	if 0 < in.Size && in.Size <= smallHistory {
 		return w.attemptSmall(in, name)
 	}
-	in.stream = true
-	h, holding, err := w.attempt(in, name)
-	in.stream = false
+	h, holding, err := w.attempt(in, name, true)
 	if errors.Is(err, history.ErrWhole) {
 		w.doing(name, ReadingAgain)
-		h, holding, err = w.attempt(in, name)
+		h, holding, err = w.attempt(in, name, false)
 	}
 	return h, holding, nil, err
 }
@@ -127,8 +125,8 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 // shortHistory is how many bytes a file has whose memory is looked through as usual.
 const shortHistory = 64 << 20
 
-// attempt is one way of decideAtOnce to read the recording.
-func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
+// attempt is one way of decideAtOnce to read the recording. See [Recording.read] for stream.
+func (w *Whole) attempt(in *Recording, name string, stream bool) (*registers.History, []isolation.Level, error) {
 	if c := w.Collector; c != nil {
 		// The history grows steadily, in arrays without pointers. To look often for memory that
 		// they have outgrown costs little. Not to look costs half of the memory. A short one is
@@ -142,7 +140,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	h := &registers.History{Drift: int64(w.Watch.Contract.ClockDrift)}
 	b := event.Batch{Partitions: []string{w.partition(name)}}
 	a := beginAdding(h, &b)
-	err := in.Read(&event.Decoder{}, &b, func(contract string) error {
+	err := in.read(&event.Decoder{}, &b, stream, func(contract string) error {
 		times := 0.0
 		if in.done > in.Size/32 && in.Size > 0 {
 			times = float64(in.Size) / float64(in.done)

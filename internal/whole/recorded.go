@@ -22,7 +22,6 @@ type Recording struct {
 	opened  *os.File  // what file reads, unless it is standard input or was kept
 	Size    int64     // of the file, 0 if it is not known
 	done    int64     // bytes that were worked on since it was opened or put back
-	stream  bool      // see [history.Reader]
 	dir     fs.FS
 	closing func() error
 	Tell    func(bytes int)        // unless nil, is told of what is read, unpacked
@@ -141,6 +140,12 @@ func (r *Recording) rewind() error {
 // flush is called where the batch holds a step, and empties it; what comes last is
 // left in the batch.
 func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
+	return r.read(d, b, false, flush)
+}
+
+// read is Read. If stream is true, it does not hold the history in memory. It then fails with
+// [history.ErrWhole] where the rest of the file can change what a line means.
+func (r *Recording) read(d *event.Decoder, b *event.Batch, stream bool, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
 	file := &counted{r.file, &r.done, r.Tell}
 	if r.Format == history.JSONL || r.Format == history.Proto {
@@ -160,7 +165,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 		}
 		return s.Fault()
 	}
-	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: stream}
 	if r.Format == history.EDN || r.Format == history.ElleJSON {
 		// The reader tells how much is worked on.
 		file.n, file.tell, reader.Used = new(int64), nil, r.used

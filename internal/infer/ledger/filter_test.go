@@ -29,8 +29,15 @@ func TestFilterRemembers(t *testing.T) {
 				t.Fatalf("%x: %v, with another first bit %v, forgot %v", h, g.Has(h), g.Has(h^1<<63), g.Forgot)
 			}
 		}
+		var latest []uint64
 		for range 30_000 {
-			g.Add(rng.Uint64())
+			latest = append(latest, rng.Uint64())
+			g.Add(latest[len(latest)-1])
+		}
+		for i, h := range latest[30_000-3*6_144:] { // three panes are full, and the fourth takes what comes
+			if !g.Has(h) {
+				t.Fatalf("the %d. before the latest is forgotten", 3*6_144-i)
+			}
 		}
 		if g.Has(added[0]) || !g.Forgot || g.Bytes() > int64(g.Limit)+8*FrontSlots {
 			t.Errorf("the first of 50,000: %v, forgot %v, %d bytes", g.Has(added[0]), g.Forgot, g.Bytes())

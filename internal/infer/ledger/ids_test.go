@@ -37,8 +37,15 @@ func TestIDFilterRemembers(t *testing.T) {
 			}
 		}
 	}
+	var latest []uint64
 	for range 10_000 {
-		f.Add(rng.Uint64(), 0, false)
+		latest = append(latest, rng.Uint64())
+		f.Add(latest[len(latest)-1], 0, false)
+	}
+	for i, id := range latest[10_000-3*768:] { // three panes are full, and the fourth takes what comes
+		if known, _, _ := f.Get(id, 0); !known {
+			t.Fatalf("the %d. before the latest is forgotten", 3*768-i)
+		}
 	}
 	if known, _, _ := f.Get(added[0].id, 0); known || f.Bytes() > int64(f.Limit) {
 		t.Errorf("the oldest of 12,500 is known: %v; %d bytes", known, f.Bytes())

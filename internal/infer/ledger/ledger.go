@@ -20,9 +20,7 @@ type Ledger struct {
 	SeqWords       int64          // of all Seqs
 	SessionIndexes []SessionIndex // by session
 
-	Free struct {
-		Txns, Versions, Writes, Readers, Keys, Sessions flat.Slots
-	}
+	Free freeNumbers
 
 	ByID, ByKey, ByVersion, BySession Index
 	Records, Names                    Arena
@@ -50,4 +48,9 @@ type Ledger struct {
 	HeldVersions []uint32
 	Scratch      event.Batch
 	Decoder      event.Decoder
+}
+
+// freeNumbers are the numbers of rows that hold nothing, by table.
+type freeNumbers struct {
+	Txns, Versions, Writes, Readers, Keys, Sessions flat.Slots
 }

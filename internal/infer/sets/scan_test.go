@@ -38,3 +38,16 @@ func TestRangesStayInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestRangeWhileKeysAreOut: the keys on disk are not in the index of ranges that begins now. So what a range does not
+// show of them is not inferred, and it counts.
+func TestRangeWhileKeysAreOut(t *testing.T) {
+	for _, out := range []int64{0, 1} {
+		s := &Sets{Registers: &registers.Registers{}}
+		s.Start(ledger.Options{})
+		s.Spill.Keys = out
+		if _, whole := s.RangesOf(0); whole != (out == 0) || s.Counters.Ignored != out {
+			t.Errorf("%d keys are out: whole %v, %d ignored", out, whole, s.Counters.Ignored)
+		}
+	}
+}
