@@ -73,6 +73,10 @@ func TestPages(t *testing.T) {
 		b.look(s.url + "/")
 		b.look(s.url + "/list")
 		b.look(s.url + "/list?source=nobody")
+		b.do("older", chromedp.Navigate(s.url+"/list"), chromedp.WaitReady("p.older a"))
+		b.look(value[string](b, `document.querySelector("p.older a").href`))
+		b.lookAt(s.url+"/findings/0", "404")
+		b.lookAt(s.url+"/list?limit=none", "400")
 		b.look(s.url + "/findings/" + nine.ID)
 		for _, f := range byAnomaly {
 			b.look(s.url + "/findings/" + f.ID)
@@ -81,6 +85,7 @@ func TestPages(t *testing.T) {
 	t.Run("reports", func(t *testing.T) {
 		b.t = t
 		b.look("file://" + report(t))
+		b.look("file://" + longReport(t))
 		for name, args := range map[string][]string{
 			"probe": {"probe", "sim:snapshot-isolation", "--expect", "serializable", "--duration", "3s"},
 			"demo":  {"demo", "--duration", "5s", "--http", "off"},
