@@ -117,7 +117,6 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	long := int64(span) / web.Parts
 	to := (now.UnixNano()/long + 1) * long
 	o := web.Overview{From: time.Unix(0, to-int64(span)), To: time.Unix(0, to)}
-	o.Found = a.shelf.count(to, long)
 	s := a.Status()
 	var sources []*engine.SourceStatus
 	for i := range s.Sources {
@@ -132,6 +131,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 		}
 	}
 	o.Total = len(sources)
+	o.Found = a.shelf.count((chartEnd(sources, now, span)/long+1)*long, long)
 	slices.SortStableFunc(sources, func(x, y *engine.SourceStatus) int {
 		return cmp.Or(cmp.Compare(a.gravity(y), a.gravity(x)), cmp.Compare(x.Source, y.Source))
 	})
@@ -310,18 +310,23 @@ func (i *input) hasLost() []string {
 	return all
 }
 
-// count counts the findings by anomaly, in parts of this length up to an instant, without the self-test. Where all are older
-// than that, it ends behind the latest of them.
-func (s *shelf) count(to, long int64) (f web.Found) {
+// chartEnd is the instant with which the chart of findings ends: now, or the latest record where all sources read what is old.
+func chartEnd(sources []*engine.SourceStatus, now time.Time, span time.Duration) (end int64) {
+	for _, x := range sources {
+		at := max(x.Watermark, x.Latest)
+		if at == 0 || at >= now.UnixNano()-int64(span) { // it has no times, or records of the span
+			return now.UnixNano()
+		}
+		end = max(end, at)
+	}
+	return cmp.Or(end, now.UnixNano())
+}
+
+// count counts the findings by anomaly, in parts of this length up to an instant, without the self-test.
+func (s *shelf) count(to, long int64) web.Found {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	q := catalog.Query{Except: config.SelfTestSource}
-	asked := q
-	asked.Now, asked.Recent = to, long*web.Parts
-	if until := s.catalog.Spanned(asked).Until; until > 0 {
-		to = (until-1)/long*long + long
-	}
-	f.From, f.To = time.Unix(0, to-long*web.Parts), time.Unix(0, to)
-	f.Series = s.catalog.Count(q, f.From.UnixNano(), to, web.Parts)
-	return f
+	from := to - long*web.Parts
+	found := s.catalog.Count(catalog.Query{Except: config.SelfTestSource}, from, to, web.Parts)
+	return web.Found{From: time.Unix(0, from), To: time.Unix(0, to), Series: found}
 }
