@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +86,13 @@ func TestPages(t *testing.T) {
 	t.Run("reports", func(t *testing.T) {
 		b.t = t
 		b.look("file://" + report(t))
-		b.look("file://" + longReport(t))
+		long := "file://" + longReport(t)
+		for _, width := range []int64{360, 1440} { // axe-core takes a minute for all of its findings
+			b.do("a long report", chromedp.EmulateViewport(width, 900), chromedp.Navigate(long), chromedp.WaitReady("ul.contents"))
+			b.fits(fmt.Sprintf("a long report, %d px", width))
+			b.accessible("a long report", `{include: [[".notice"], ["ol.contents"], ["ul.contents"]]}`, "{}")
+			b.silent("a long report")
+		}
 		for name, args := range map[string][]string{
 			"probe": {"probe", "sim:snapshot-isolation", "--expect", "serializable", "--duration", "3s"},
 			"demo":  {"demo", "--duration", "5s", "--http", "off"},
