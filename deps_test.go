@@ -19,7 +19,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert internal/render/words internal/render/page internal/config docs event finding history internal/app internal/engine internal/render/picture internal/whole internal/isolation probe probe/publisher probe/target window
+cmd/monitor           : alert internal/catalog internal/render/words internal/render/page internal/config docs event finding history internal/app internal/engine internal/render/picture internal/whole internal/isolation probe probe/publisher probe/target window
 alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
@@ -98,7 +98,7 @@ internal/testrun      : internal/volume
 internal/external     : event
 internal/verify       : event finding
 internal/web          : finding internal/catalog internal/render/page internal/render/picture internal/render/records internal/render/words internal/isolation
-internal/whole        : internal/render/words internal/config docs event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
+internal/whole        : internal/catalog internal/render/words internal/config docs event finding history ingest ingest/stdin ingest/tail/lines internal/isolation internal/registers internal/tape window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 internal/isolation    : event finding incremental internal/external

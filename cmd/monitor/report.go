@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/page"
@@ -80,7 +81,8 @@ func (r *reportFile) write(value any, p func() *page.Report) error {
 	return nil
 }
 
-// A page is read by people: with more findings it opens slowly, and the JSON has all.
+// A page is read by people: with more findings it opens slowly, and the JSON has all. It has an example of each group first, and
+// counts all.
 const (
 	mostOfPart   = 100
 	mostOfReport = 500
@@ -99,8 +101,10 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 	p := &page.Report{Heading: heading, Made: time.Now()}
 	left := mostOfReport
 	for i := range reports {
-		part := partOf(&reports[i], min(left, mostOfPart))
-		left -= len(part.Findings)
+		others := len(reports) - i
+		share := min((left+others-1)/others, mostOfPart) // the next ones have what one leaves
+		part := partOf(&reports[i], share)
+		left -= min(share, len(part.Findings))
 		p.Parts = append(p.Parts, part)
 	}
 	return p
@@ -108,13 +112,7 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 
 // partOf is the part of a page about one file or source, with so many of its findings.
 func partOf(r *whole.Report, most int) page.Part {
-	n := min(len(r.Findings), most)
-	part := page.Part{Heading: r.File, Findings: slices.Clone(r.Findings[:n]), Left: len(r.Findings) - n, Numbers: r.Numbers}
-	for i := range part.Findings {
-		if f := &part.Findings[i]; len(r.Raws[f.ID]) > 0 {
-			f.Raw = r.Raws[f.ID]
-		}
-	}
+	part := page.Part{Heading: r.File, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers}
 	for i := range r.Panes {
 		p := &r.Panes[i]
 		part.Panes = append(part.Panes, page.Pane{Start: p.Start, End: p.End, Verdicts: p.Verdicts, ByContract: p.ByContract})
@@ -147,8 +145,8 @@ func partOf(r *whole.Report, most int) page.Part {
 	return part
 }
 
-// withStored are the reports on sources with the findings that the data folder holds, as a shows them. The first ones of a
-// page have their records as they came in.
+// withStored are the reports on sources with the findings that the data folder holds, as a shows them. Those that a
+// page shows have their records as they came in.
 func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
 	kind := app.Findings
 	if r.isHTML() {
@@ -156,6 +154,10 @@ func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, re
 	}
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait) // Ctrl-C ends a run, and not its report
 	defer cancel()
+	groups := make([]map[string]bool, len(reports)) // that have an example with its records
+	for i := range groups {
+		groups[i] = map[string]bool{}
+	}
 	err := app.ReadStored(reading, data, kind, func(record []byte) error {
 		var f finding.Finding
 		if err := json.Unmarshal(record, &f); err != nil {
@@ -164,7 +166,11 @@ func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, re
 		a.HideValues(&f)
 		for i := range reports {
 			if reports[i].File == f.Source {
-				if len(reports[i].Findings) >= r.raws() {
+				of := catalog.GroupOf(&f)
+				key := of.Key()
+				if example := !groups[i][key] && len(groups[i]) < r.raws(); example {
+					groups[i][key] = true
+				} else if len(reports[i].Findings) >= r.raws() {
 					f.Raw = nil
 				}
 				reports[i].Findings = append(reports[i].Findings, f)

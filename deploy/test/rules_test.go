@@ -53,6 +53,9 @@ func TestEveryAlertHasRunbookAndTest(t *testing.T) {
 			if want := "https://github.com/isowatch/isowatch/blob/main/docs/runbooks/" + r.Alert + ".md"; r.Annotations["runbook_url"] != want {
 				t.Errorf("%s: runbook_url is %q", r.Alert, r.Annotations["runbook_url"])
 			}
+			if link := r.Annotations["page_url"]; !strings.Contains(link, "last_over_time(isowatch_pages_info") || !strings.Contains(link, "{{ with $at }}{{ . }}/") {
+				t.Errorf("%s: page_url is %q", r.Alert, link)
+			}
 			if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
 				t.Errorf("%s: severity %q", r.Alert, r.Labels["severity"])
 			}

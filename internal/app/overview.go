@@ -117,7 +117,6 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	long := int64(span) / web.Parts
 	to := (now.UnixNano()/long + 1) * long
 	o := web.Overview{From: time.Unix(0, to-int64(span)), To: time.Unix(0, to)}
-	o.Found = a.shelf.count(to-int64(span), to)
 	s := a.Status()
 	var sources []*engine.SourceStatus
 	for i := range s.Sources {
@@ -132,13 +131,16 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 		}
 	}
 	o.Total = len(sources)
+	o.Found = a.shelf.count((chartEnd(sources, now, span)/long+1)*long, long)
 	slices.SortStableFunc(sources, func(x, y *engine.SourceStatus) int {
 		return cmp.Or(cmp.Compare(a.gravity(y), a.gravity(x)), cmp.Compare(x.Source, y.Source))
 	})
 	sources = sources[min(skip, len(sources)):]
+	sources = sources[:min(len(sources), web.SourcesOnPage)]
 	deadline, read := now.Add(stripPatience), allRead(a.inputs)
-	for _, x := range sources[:min(len(sources), web.SourcesOnPage)] {
-		view, all := a.sourceView(x, read, now, span, deadline)
+	open := a.openViolations(sources, now, span)
+	for _, x := range sources {
+		view, all := a.sourceView(x, read, now, span, deadline, open[x.Source])
 		o.Sources = append(o.Sources, view)
 		o.Reading = o.Reading || !all
 	}
@@ -214,8 +216,9 @@ func healthy(x *engine.SourceStatus, v engine.Verdict) bool {
 	return v.ByContract && x.Reads.Reads > 0 && x.Reads.Share >= halfDecided
 }
 
-// sourceView says how a source fares. all is false where parts of its strips were not read.
-func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span time.Duration, deadline time.Time) (view web.Source, all bool) {
+// sourceView says how a source fares. open are violations of panes that are not closed. all is false where parts of its
+// strips were not read.
+func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span time.Duration, deadline time.Time, open []refuting) (view web.Source, all bool) {
 	watch := a.watchOf(x.Source)
 	expect := watch.Expect.String()
 	n := transactions(&x.Counters)
@@ -245,16 +248,10 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 	slices.SortStableFunc(view.PerMillion, func(x, y web.Rate) int { return cmp.Compare(y.Found, x.Found) })
 	all = true
 	var parts [web.Parts]cell
-	end := now.UnixNano()
-	if w := watch.Window.Duration; w > 0 {
-		view.Closes = w + watch.Lateness + watch.MaxTransaction
-	}
+	view.Closes = closesAfter(watch)
+	end, long := stripEnd(x, now, span), int64(span)/web.Parts
 	if view.Timed || view.Unmarked {
-		if until := cmp.Or(x.Watermark, x.Latest); until < end-int64(span) { // it reads what is old
-			end = until
-		}
-		long := int64(span) / web.Parts
-		view.Strips = time.Unix(0, (end/long-(web.Parts-1))*long)
+		view.Strips = time.Unix(0, stripBegin(end, long))
 		parts, all = a.strips.of(x.Source, end, long, deadline, a.options.Now)
 	}
 	levels := []string{expect}
@@ -276,7 +273,10 @@ func (a *App) sourceView(x *engine.SourceStatus, read bool, now time.Time, span 
 			l.Cells[i] = c[name]
 		}
 		if view.Timed || view.Unmarked { // without a watermark, at least what a window holds is in work
-			inWork(&l, min(cmp.Or(x.Watermark, x.Latest), now.UnixNano()), end, int64(span)/web.Parts, int64(view.Closes))
+			inWork(&l, min(cmp.Or(x.Watermark, x.Latest), now.UnixNano()), end, long, int64(view.Closes))
+		}
+		if l.Verdict == string(window.Violated) {
+			markOpen(&l, open, stripBegin(end, long), long)
 		}
 		view.Levels = append(view.Levels, l)
 	}
@@ -310,9 +310,23 @@ func (i *input) hasLost() []string {
 	return all
 }
 
-// count counts the findings by anomaly over a span of time, without the self-test.
-func (s *shelf) count(from, to int64) []catalog.Series {
+// chartEnd is the instant with which the chart of findings ends: now, or the latest record where all sources read what is old.
+func chartEnd(sources []*engine.SourceStatus, now time.Time, span time.Duration) (end int64) {
+	for _, x := range sources {
+		at := max(x.Watermark, x.Latest)
+		if at == 0 || at >= now.UnixNano()-int64(span) { // it has no times, or records of the span
+			return now.UnixNano()
+		}
+		end = max(end, at)
+	}
+	return cmp.Or(end, now.UnixNano())
+}
+
+// count counts the findings by anomaly, in parts of this length up to an instant, without the self-test.
+func (s *shelf) count(to, long int64) web.Found {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.catalog.Count(catalog.Query{Except: config.SelfTestSource}, from, to, web.Parts)
+	from := to - long*web.Parts
+	found := s.catalog.Count(catalog.Query{Except: config.SelfTestSource}, from, to, web.Parts)
+	return web.Found{From: time.Unix(0, from), To: time.Unix(0, to), Series: found}
 }

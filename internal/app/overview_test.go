@@ -115,7 +115,7 @@ func TestStripWithoutAWatermark(t *testing.T) {
 	a.current.Store(&c)
 	for ago, last := range map[time.Duration]web.Cell{0: web.InWork, 30 * time.Second: web.InWork, 10 * time.Minute: web.NoData} {
 		x := engine.SourceStatus{Source: "orders", Latest: now.Add(-ago).UnixNano(), Verdicts: map[string]engine.Verdict{}}
-		view, all := a.sourceView(&x, false, now, time.Hour, now.Add(time.Second))
+		view, all := a.sourceView(&x, false, now, time.Hour, now.Add(time.Second), nil)
 		if cells := view.Levels[0].Cells; !all || cells[web.Parts-1] != last || !slices.Contains(cells[:], web.InWork) {
 			t.Errorf("the latest record %v ago: %v", ago, cells)
 		}

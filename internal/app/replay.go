@@ -43,7 +43,7 @@ type Replay struct {
 	Format history.Format
 	// FixedContract: Config.Watch.Contract is used even if the format brings a contract of its own.
 	FixedContract bool
-	// Raws is for how many findings the answer has the records as they came in.
+	// Raws is for how many findings the answer has the records as they came in: an example of each group first.
 	Raws int
 	Log  *slog.Logger // nil: nothing is logged
 }
@@ -97,7 +97,7 @@ func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
 
 // begin makes a replay without inputs.
 func (r *Replay) begin() *replaying {
-	p := &replaying{Replay: r, parts: map[string]*replayPart{}, raws: map[string][]finding.Raw{}, began: time.Now(), seen: map[string]bool{}}
+	p := &replaying{Replay: r, parts: map[string]*replayPart{}, raws: map[string][]finding.Raw{}, groups: map[string]bool{}, began: time.Now(), seen: map[string]bool{}}
 	if p.Patience == 0 {
 		p.Patience = defaultPatience
 	}
@@ -160,8 +160,9 @@ type replaying struct {
 	// are records of transactions that began before.
 	allEarly bool
 	sight    whole.Recognizer
-	tape     *tape.Tape // the latest messages of brokers; nil: none are kept
-	recalled int        // findings that were looked for on it
+	tape     *tape.Tape      // the latest messages of brokers; nil: none are kept
+	recalled int             // findings that were looked for on it
+	groups   map[string]bool // of findings that have an example on it
 	raws     map[string][]finding.Raw
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/tape"
 	"github.com/isowatch/isowatch/internal/whole"
 )
@@ -34,12 +35,23 @@ func (p *replaying) step() {
 	p.recall(p.history.Findings)
 }
 
-// recall takes the records of findings that have none from the latest messages.
+// recall takes the records of findings that have none from the latest messages: of those that a report may show.
 func (p *replaying) recall(findings []finding.Finding) {
-	if p.tape == nil || len(findings) == p.recalled || len(p.raws) >= p.Raws {
+	if p.tape == nil || len(findings) == p.recalled {
 		return
 	}
-	fresh := findings[p.recalled:]
+	var fresh []finding.Finding
+	for i := p.recalled; i < len(findings); i++ {
+		of := catalog.GroupOf(&findings[i])
+		key := of.Key()
+		example := !p.groups[key] && len(p.groups) < p.Raws
+		if example {
+			p.groups[key] = true
+		}
+		if example || i < p.Raws {
+			fresh = append(fresh, findings[i])
+		}
+	}
 	p.recalled = len(findings)
 	s := tape.NewSearch(fresh)
 	p.tape.Find(s)
@@ -53,13 +65,13 @@ func (p *replaying) found(s *tape.Search, findings []finding.Finding) {
 	}
 }
 
-// came are the records of the first findings as they came in, by the finding's id. Files are read once more for that.
+// came are the records of the findings that a report shows, as they came in, by the finding's id. Files are read once more for that.
 func (p *replaying) came(r *Replayed) map[string][]finding.Raw {
 	if p.Raws == 0 || !p.Config.Watch.ShowValues {
 		return nil
 	}
 	p.recall(p.history.Findings)
-	shown := r.Findings[:min(p.Raws, len(r.Findings))]
+	shown := catalog.ExamplesOf(r.Findings, p.Raws)
 	if r.Closed != nil {
 		shown = append(shown[:len(shown):len(shown)], *r.Closed)
 	}

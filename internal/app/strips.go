@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/window"
@@ -163,6 +165,69 @@ func inWork(l *web.Level, watermark, end, long, closes int64) {
 		start := (end/long - int64(web.Parts-1-i)) * long
 		if start <= watermark && start+long > watermark-closes {
 			l.Cells[i] = web.InWork
+		}
+	}
+}
+
+// stripEnd is the instant of the source's time with which its strips end: now, or where it reads what is old, the watermark.
+func stripEnd(x *engine.SourceStatus, now time.Time, span time.Duration) int64 {
+	end := now.UnixNano()
+	if until := cmp.Or(x.Watermark, x.Latest); until < end-int64(span) {
+		return until
+	}
+	return end
+}
+
+// stripBegin is when a strip begins whose last part holds the instant end.
+func stripBegin(end, long int64) int64 { return (end/long - (web.Parts - 1)) * long }
+
+// closesAfter is how long behind its end a pane is closed at the earliest; 0: no window bounds it.
+func closesAfter(w *config.Watch) time.Duration {
+	if w.Window.Duration <= 0 {
+		return 0
+	}
+	return w.Window.Duration + w.Lateness + w.MaxTransaction
+}
+
+// refuting is a violation that stands: the levels that it refutes, and when its first and last transactions ended.
+type refuting struct {
+	levels      []string
+	first, last int64
+}
+
+// openViolations are the violations whose panes are not closed yet, by source. A pane closes behind its window, and not at all
+// while an input has not answered. Its violations are certain all the same.
+func (a *App) openViolations(sources []*engine.SourceStatus, now time.Time, span time.Duration) map[string][]refuting {
+	since := map[string]int64{}
+	for _, x := range sources {
+		if x.Watermark == 0 && !unmarked(x) {
+			continue // it has no times
+		}
+		begin := stripBegin(stripEnd(x, now, span), int64(span)/web.Parts)
+		if closes := closesAfter(a.watchOf(x.Source)); closes > 0 && x.Watermark > 0 {
+			begin = max(begin, x.Watermark-int64(closes))
+		}
+		since[x.Source] = begin
+	}
+	all := map[string][]refuting{}
+	a.shelf.mu.RLock()
+	defer a.shelf.mu.RUnlock()
+	a.shelf.catalog.Violations(since, func(source string, levels []string, first, last int64) {
+		all[source] = append(all[source], refuting{levels, first, last})
+	})
+	return all
+}
+
+// markOpen marks the parts of a strip in which a transaction of a violation of the level ended.
+func markOpen(l *web.Level, open []refuting, begin, long int64) {
+	for i := range open {
+		if !slices.Contains(open[i].levels, l.Name) {
+			continue
+		}
+		for _, at := range []int64{open[i].first, open[i].last} {
+			if part := (at - begin) / long; at >= begin && part < web.Parts {
+				l.Cells[part] = web.Violated
+			}
 		}
 	}
 }

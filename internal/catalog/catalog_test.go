@@ -99,7 +99,7 @@ func (m *model) count(q Query, from, to int64, parts int) map[string][]int {
 	all := map[string][]int{}
 	for i := range m.all {
 		s := &m.all[i]
-		if s.First < from || s.First >= to || !m.matches(s, &q) {
+		if s.EndedLast < from || !m.matches(s, &q) {
 			continue
 		}
 		line := fmt.Sprint(s.Group.Anomaly, s.Expected)
@@ -109,11 +109,24 @@ func (m *model) count(q Query, from, to int64, parts int) map[string][]int {
 			all[line] = counts
 		}
 		part := 0
-		for part < parts-1 && float64(s.First-from) >= float64(part+1)*float64(to-from)/float64(parts) {
+		for part < parts-1 && float64(s.EndedLast-from) >= float64(part+1)*float64(to-from)/float64(parts) {
 			part++
 		}
 		counts[part]++
 		counts[parts]++
+	}
+	return all
+}
+
+// violations are those that stand, of two sources from an instant each on.
+func (m *model) violations(since map[string]int64) (all []string) {
+	for i := range m.all {
+		s := &m.all[i]
+		at, asked := since[s.Group.Source]
+		told := s.State == finding.Provisional || s.State == finding.Final
+		if asked && s.EndedLast >= at && s.Group.Kind == finding.KindViolation && (s.Certain && told || s.State == finding.ResolvedViolated) {
+			all = append(all, fmt.Sprint(s.Group.Source, s.Refutes, s.EndedFirst, s.EndedLast))
+		}
 	}
 	return all
 }
@@ -355,6 +368,14 @@ func TestAgainstFilter(t *testing.T) {
 			}
 			if want := m.count(q, from, to, parts); !reflect.DeepEqual(counted, want) {
 				t.Fatalf("seed %d: counts of %+v: %v, want %v", seed, q, counted, want)
+			}
+			var standing []string
+			since := map[string]int64{"source0": from, "source1": to}
+			c.Violations(since, func(source string, refutes []string, first, last int64) {
+				standing = append(standing, fmt.Sprint(source, refutes, first, last))
+			})
+			if want := m.violations(since); !slices.Equal(standing, want) {
+				t.Fatalf("seed %d: violations since %v: %v, want %v", seed, since, standing, want)
 			}
 		}
 		c.Remove(nil)

@@ -29,7 +29,13 @@ type Overview struct {
 	Total    int  // sources, shown or not
 	Reading  bool // older parts of the strips are still being read
 	Inputs   []Input
-	Found    []catalog.Series // findings by anomaly, in Parts parts of the span
+	Found    Found
+}
+
+// Found is how many findings there are by anomaly, by when their last transactions ended: in Parts parts of a span.
+type Found struct {
+	From, To time.Time
+	Series   []catalog.Series
 }
 
 // Source is how a source fares.
@@ -311,7 +317,8 @@ func (r sourceRow) Late() string {
 // level, and a transaction of theirs ended then.
 func (r sourceRow) Strip(l *Level) template.HTML {
 	link := func(from, to time.Time) string {
-		return listOf(r.Base, url.Values{"source": {r.Name}, "refutes": {l.Name}}, "ended-", from, to)
+		return r.Base + "/list?" + url.Values{"source": {r.Name}, "refutes": {l.Name},
+			"ended-from": {from.UTC().Format(time.RFC3339)}, "ended-to": {to.UTC().Format(time.RFC3339)}}.Encode()
 	}
 	return l.strip(r.Strips, r.part, link)
 }

@@ -28,14 +28,6 @@ func (l *Level) strip(begins time.Time, part time.Duration, link func(from, to t
 	return s.SVG()
 }
 
-// listOf is a link to the findings that were found first in a stretch of time. With "ended-" it is to those whose
-// transactions ended in it.
-func listOf(base string, values url.Values, when string, from, to time.Time) string {
-	values.Set(when+"from", from.UTC().Format(time.RFC3339))
-	values.Set(when+"to", to.UTC().Format(time.RFC3339))
-	return base + "/list?" + values.Encode()
-}
-
 // shownSeries is the greatest number of a colour.
 const shownSeries = 11
 
@@ -43,7 +35,7 @@ const shownSeries = 11
 // change.
 func (p *overviewPage) colour(anomaly string) int {
 	less := map[string]bool{}
-	for _, x := range p.Found {
+	for _, x := range p.Found.Series {
 		if x.Anomaly < anomaly {
 			less[x.Anomaly] = true
 		}
@@ -63,7 +55,7 @@ type chart struct {
 func (p *overviewPage) Charts() (all []chart) {
 	for _, allowed := range []bool{false, true} {
 		c := chart{page: p, Allowed: allowed}
-		for _, x := range p.Found {
+		for _, x := range p.Found.Series {
 			if x.Expected == allowed && x.Total > 0 {
 				c.series = append(c.series, x)
 			}
@@ -84,6 +76,15 @@ func (c chart) query(more ...string) url.Values {
 	return values
 }
 
+// ended has the filters of a list of what a bar counts. The last bar has all that ended later.
+func (c chart) ended(bar int, from, to time.Time) url.Values {
+	values := c.query("since", from.UTC().Format(time.RFC3339))
+	if bar < Parts-1 {
+		values.Set("until", to.UTC().Format(time.RFC3339))
+	}
+	return values
+}
+
 // Legend are the series with the class of their colour.
 func (c chart) Legend() (all []struct {
 	catalog.Series
@@ -97,7 +98,7 @@ func (c chart) Legend() (all []struct {
 			Class string
 			Title string
 			Link  string
-		}{x, "c" + strconv.Itoa(c.page.colour(x.Anomaly)), titleOf(x.Anomaly), c.page.Base + "/findings?" + c.query("anomaly", x.Anomaly).Encode()})
+		}{x, "c" + strconv.Itoa(c.page.colour(x.Anomaly)), titleOf(x.Anomaly), c.page.Base + "/findings?" + c.query("anomaly", x.Anomaly, "since", c.page.Found.From.UTC().Format(time.RFC3339)).Encode()})
 	}
 	return all
 }
@@ -108,10 +109,10 @@ const (
 	chartAbove, chartBelow = 16, 18
 )
 
-// Moments are the begin and the end of the span.
+// Moments are the begin and the end of the charts.
 func (p *overviewPage) Moments() (all []page.Moment) {
 	var o page.Options
-	for _, at := range []time.Time{p.From, p.To} {
+	for _, at := range []time.Time{p.Found.From, p.Found.To} {
 		m, _ := o.MomentOf(at.UTC().Format(time.RFC3339))
 		all = append(all, m)
 	}
@@ -124,7 +125,7 @@ func (c chart) SVG() template.HTML {
 }
 
 func (c chart) draw(width int) template.HTML {
-	p := c.page
+	p, span := c.page, &c.page.Found
 	most, total := 0, 0
 	var sums [Parts]int
 	for _, x := range c.series {
@@ -134,7 +135,7 @@ func (c chart) draw(width int) template.HTML {
 		}
 	}
 	var b strings.Builder
-	text := fmt.Sprintf("%d findings from %s to %s, at most %d in one of %d parts", total, p.From.UTC().Format("2006-01-02 15:04"), p.To.UTC().Format("2006-01-02 15:04"), most, Parts)
+	text := fmt.Sprintf("%s from %s to %s, at most %d in one of %d parts", finding.Counted(int64(total), "finding", "findings"), span.From.UTC().Format("2006-01-02 15:04"), span.To.UTC().Format("2006-01-02 15:04"), most, Parts)
 	const floor = chartAbove + chartHeight
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="group" aria-label="%s">`, width, floor+chartBelow, text)
 	fmt.Fprintf(&b, `<path class="floor" d="M0 %.1fh%d"/><path class="floor" stroke-dasharray="2 4" d="M0 %.1fh%[2]d"/>`, floor+0.5, width, chartAbove-0.5)
@@ -142,20 +143,20 @@ func (c chart) draw(width int) template.HTML {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="%s" font-size="11" fill="currentColor" aria-hidden="true">%s</text>`, x, y, anchor, text)
 	}
 	label(0, chartAbove-4, "start", "at most "+strconv.Itoa(most))
-	part, form := p.To.Sub(p.From)/Parts, "15:04"
+	part, form := span.To.Sub(span.From)/Parts, "15:04"
 	if part >= 10*time.Minute {
 		form = "Jan 2 15:04"
 	}
 	for i, anchor := range []string{"start", "middle", "end"} {
-		label(i*width/2, floor+chartBelow-4, anchor, p.From.Add(time.Duration(i)*Parts/2*part).UTC().Format(form)+map[bool]string{true: " UTC"}[i == 2])
+		label(i*width/2, floor+chartBelow-4, anchor, span.From.Add(time.Duration(i)*Parts/2*part).UTC().Format(form)+map[bool]string{true: " UTC"}[i == 2])
 	}
 	for j, sum := range sums {
 		if sum == 0 {
 			continue
 		}
-		from := p.From.Add(time.Duration(j) * part)
+		from := span.From.Add(time.Duration(j) * part)
 		said := finding.Counted(int64(sum), "finding", "findings") + ", " + page.Stretch(from, from.Add(part))
-		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(listOf(p.Base, c.query(), "", from, from.Add(part))), said, page.Tip(said, from, from.Add(part)))
+		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(p.Base+"/list?"+c.ended(j, from, from.Add(part)).Encode()), said, page.Tip(said, from, from.Add(part)))
 		top := float64(floor)
 		for _, x := range c.series {
 			if j >= len(x.Counts) || x.Counts[j] == 0 {

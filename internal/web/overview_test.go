@@ -30,7 +30,7 @@ func many(n int) func(time.Duration, int) Overview {
 		}
 		counts := make([]int, Parts)
 		counts[59], counts[3] = 4, 1
-		o.Found = []catalog.Series{{Anomaly: "G2-item", Counts: counts, Total: 5}}
+		o.Found = Found{o.From, o.To, []catalog.Series{{Anomaly: "G2-item", Counts: counts, Total: 5}}}
 		return o
 	}
 }
@@ -47,10 +47,11 @@ func TestOverview(t *testing.T) {
 		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found · 98.7% of reads decided": 17, `<span class="soft">98.7% of reads decided</span>`: 17, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5 s behind</span>": 50, "<span>Per million transactions: write skew 12.2</span>": 50, "∅ lost records": 1, "records of nats:S were lost: retention": 1,
 		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 150, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 2, "✕ cannot read": 1, "✓ reads": 2, "? 1 of 2 patterns: no file matches": 1, `<span class="badge uncertain">? no file matches</span> <code>file:c</code>`: 1,
 		"5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
-		`<a href="/findings?anomaly=G2-item&amp;expected=false">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1, `<span class="meta">orders · <time`: 1,
+		`<a href="/findings?anomaly=G2-item&amp;expected=false&amp;since=2026-11-20T18%3A00%3A00Z">`: 1, `role="status" data-again>Older parts of the strips are still being read`: 1, `href="/findings/1f"`: 1, `<span class="meta">orders · <time`: 1,
 		`>at most 4</text>`: 2, `>18:00</text>`: 2, `>18:30</text>`: 2, `>19:00 UTC</text>`: 2, // wide and narrow
 		`<time datetime="2026-11-20T18:00:00Z">`: 1, "Until then it is in work": 50,
-		`<a href="/list?expected=false&amp;from=2026-11-20T18%3A59%3A00Z&amp;to=2026-11-20T19%3A00%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                     2,
+		`<a href="/list?expected=false&amp;since=2026-11-20T18%3A59%3A00Z" aria-label="4 findings, 2026-11-20 18:59 to 2026-11-20 19:00 UTC">`:                                                                    2, // and what ended later
+		`<a href="/list?expected=false&amp;since=2026-11-20T18%3A03%3A00Z&amp;until=2026-11-20T18%3A04%3A00Z" aria-label="1 finding, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`:                                  2,
 		`<a href="/list?ended-from=2026-11-20T18%3A03%3A00Z&amp;ended-to=2026-11-20T18%3A04%3A00Z&amp;refutes=serializable&amp;source=source-0" aria-label="violated, 2026-11-20 18:03 to 2026-11-20 18:04 UTC">`: 1,
 	} {
 		if got := strings.Count(body, want); got != n {
@@ -106,7 +107,7 @@ func TestChartsApart(t *testing.T) {
 	forbidden[59], allowed[59] = 1, 4000
 	var found []catalog.Series
 	o.Overview = func(time.Duration, int) Overview {
-		return Overview{Found: found, From: time.Unix(0, 0), To: time.Unix(3600, 0)}
+		return Overview{Found: Found{time.Unix(0, 0), time.Unix(3600, 0), found}}
 	}
 	handler := Handler(o)
 	_, body, _ := get(handler, "/")
@@ -118,7 +119,7 @@ func TestChartsApart(t *testing.T) {
 	found = []catalog.Series{{Anomaly: "G2-item", Expected: true, Counts: allowed, Total: 4000}, {Anomaly: "G2-item", Counts: forbidden, Total: 1}}
 	_, body, _ = get(handler, "/")
 	for _, want := range []string{
-		">at most 1</text>", ">at most 4000</text>", `href="/findings?anomaly=G2-item&amp;expected=false"`, `href="/findings?anomaly=G2-item&amp;expected=true"`,
+		">at most 1</text>", ">at most 4000</text>", `href="/findings?anomaly=G2-item&amp;expected=false&amp;since=`, `href="/findings?anomaly=G2-item&amp;expected=true&amp;since=`,
 		`<title data-from="1970-01-01T00:59:00Z" data-to="1970-01-01T01:00:00Z">1 finding, 1970-01-01 00:59 to 1970-01-01 01:00 UTC</title>`,
 	} {
 		if !strings.Contains(body, want) {
@@ -134,7 +135,7 @@ func TestHostileSource(t *testing.T) {
 		attack := `"'><script>alert(1)</script>` + "\u202e"
 		return Overview{
 			Sources: []Source{{Name: attack, Expected: attack, Verdict: attack, Reason: attack, Undecided: []string{attack}, Levels: []Level{{Name: attack}, {Name: attack, Reason: attack}}}},
-			Inputs:  []Input{{Name: attack, Troubles: []string{attack}, Lost: []string{attack}}}, Found: []catalog.Series{{Anomaly: attack, Counts: []int{1}, Total: 1}},
+			Inputs:  []Input{{Name: attack, Troubles: []string{attack}, Lost: []string{attack}}}, Found: Found{Series: []catalog.Series{{Anomaly: attack, Counts: []int{1}, Total: 1}}},
 		}
 	}
 	status, body, _ := get(Handler(o), "/")

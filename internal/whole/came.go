@@ -9,13 +9,14 @@ import (
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/tail/lines"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/tape"
 )
 
-// came are the records of the first findings as they came in, by the finding's id. For that the recording is read once
+// came are the records of the findings that a report shows, as they came in, by the finding's id. For that the recording is read once
 // more. There are none where it cannot be, and where values are hidden: these records are nothing but values.
 func (w *Whole) came(in *Recording, h *Checking, r *Report) map[string][]finding.Raw {
-	shown := r.Findings[:min(w.Raws, len(r.Findings))]
+	shown := catalog.ExamplesOf(r.Findings, w.Raws)
 	s := tape.NewSearch(shown)
 	if w.HideKey != "" || s.Idle() {
 		return nil

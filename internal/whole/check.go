@@ -37,7 +37,7 @@ type Whole struct {
 	// Brief makes texts only for the findings that [AppendReport] prints, and for the first one that
 	// violates what was expected.
 	Brief bool
-	// Raws is for how many findings a report has the records as they came in.
+	// Raws is for how many findings a report has the records as they came in: an example of each group first.
 	Raws int
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)

@@ -38,8 +38,9 @@ type Part struct {
 	Panes    []Pane // verdicts over time; none: that is not known
 	Timed    bool   // panes say when they were
 	Findings []finding.Finding
-	Left     int           // findings that are not in it
-	Numbers  words.Numbers // in positions
+	Most     int                      // findings that it shows, an example of each group first; 0: all, negative: none
+	Raws     map[string][]finding.Raw // records as they came in, by the finding's id
+	Numbers  words.Numbers            // in positions
 }
 
 // Verdict is the verdict on a level.
@@ -72,35 +73,78 @@ type reported struct {
 // shownPart is a part as the template shows it.
 type shownPart struct {
 	*Part
-	Cards  []*Full
-	Groups []*cardGroup // the same, by what conflicts, in the order of their first cards
+	Groups []*cardGroup // of all findings, by what conflicts, in the order of their first ones
+	Cards  int          // findings that are shown
 }
+
+// Apart are the groups that have an example, or those that have none: there are too many.
+func (p *shownPart) Apart(shown bool) (all []*cardGroup) {
+	for _, g := range p.Groups {
+		if (g.First != nil) == shown {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// Left is how many findings are not shown.
+func (p *shownPart) Left() int { return len(p.Findings) - p.Cards }
 
 // cardGroup is findings of one pattern.
 type cardGroup struct {
-	First *Full
-	Rest  []*Full
+	*Card         // the first one, without its picture
+	First *Full   // the same; nil: it is not shown
+	Rest  []*Full // the others that are shown
+	Count int
 	Paths string // names of the transactions; "": they have none
 	Trend *Trend // nil: there is none
+	ended []int64
 }
 
-// Count is how many findings it has.
-func (g *cardGroup) Count() int { return 1 + len(g.Rest) }
+// Left is how many of the group are not shown, beside those that are.
+func (g *cardGroup) Left() int { return g.Count - 1 - len(g.Rest) }
 
-// grouped are the cards by their patterns: source, anomaly, kind, names, endpoints, and the keys without their numbers.
-func grouped(cards []*Full) (groups []*cardGroup) {
+// show makes the groups of the part's findings: source, anomaly, kind, names, endpoints, and the keys without their numbers. It
+// makes cards of the examples.
+func (p *shownPart) show(o Options) {
+	most := p.Most
+	if most == 0 {
+		most = len(p.Findings)
+	}
+	chosen := catalog.Examples(p.Findings, most)
+	p.Cards = len(chosen)
 	by := map[string]*cardGroup{}
-	for _, c := range cards {
-		of := catalog.GroupOf(&c.Finding)
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		of := catalog.GroupOf(f)
 		key := of.Key()
-		if g := by[key]; g != nil {
-			g.Rest = append(g.Rest, c)
+		g := by[key]
+		if g == nil {
+			g = &cardGroup{Card: newCard(*f, o), Paths: strings.Join(of.Names, ", ")}
+			by[key], p.Groups = g, append(p.Groups, g)
+		}
+		g.Count++
+		if _, at, ok := f.EndedBetween(); ok {
+			g.ended = append(g.ended, at)
+		}
+		if len(chosen) == 0 || chosen[0] != i {
 			continue
 		}
-		by[key] = &cardGroup{First: c, Paths: strings.Join(of.Names, ", ")}
-		groups = append(groups, by[key])
+		chosen = chosen[1:]
+		shown := *f
+		if came := p.Raws[f.ID]; len(came) > 0 {
+			shown.Raw = came
+		}
+		if card := NewFull(shown, o, nil); g.Count == 1 {
+			g.First = card
+		} else {
+			g.Rest = append(g.Rest, card)
+		}
 	}
-	return groups
+	all := stretchOf(p.Groups)
+	for _, g := range p.Groups {
+		g.Trend = all.trend(g)
+	}
 }
 
 // WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
@@ -113,13 +157,7 @@ func WriteReport(w io.Writer, r *Report) error {
 	}
 	for i := range r.Parts {
 		part := shownPart{Part: &r.Parts[i]}
-		for j := range part.Findings {
-			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace, Numbers: part.Numbers}, nil))
-		}
-		part.Groups = grouped(part.Cards)
-		for all, j := stretchOf(part.Cards), 0; j < len(part.Groups); j++ {
-			part.Groups[j].Trend = all.trend(part.Groups[j])
-		}
+		part.show(Options{Alone: true, Trace: r.Trace, Numbers: part.Numbers})
 		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer

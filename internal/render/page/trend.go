@@ -45,9 +45,9 @@ type stretch struct {
 }
 
 // stretchOf is the stretch that all findings are in.
-func stretchOf(cards []*Full) (s stretch) {
-	for _, c := range cards {
-		if _, at, ok := c.EndedBetween(); ok {
+func stretchOf(groups []*cardGroup) (s stretch) {
+	for _, g := range groups {
+		for _, at := range g.ended {
 			if !s.known {
 				s = stretch{at, at, true}
 			}
@@ -67,10 +67,8 @@ func (s stretch) trend(g *cardGroup) *Trend {
 	}
 	t := &Trend{Text: fmt.Sprintf("findings by when their last transactions ended, %s to %s",
 		time.Unix(0, s.first).UTC().Format(time.RFC3339), time.Unix(0, s.last).UTC().Format(time.RFC3339))}
-	for _, c := range append([]*Full{g.First}, g.Rest...) {
-		if _, at, ok := c.EndedBetween(); ok {
-			t.Counts[uint64(at-s.first)/uint64(s.bar())]++
-		}
+	for _, at := range g.ended {
+		t.Counts[uint64(at-s.first)/uint64(s.bar())]++
 	}
 	return t
 }
@@ -80,7 +78,7 @@ func (p *shownPart) Bar() string {
 	if len(p.Groups) == 0 || p.Groups[0].Trend == nil {
 		return ""
 	}
-	long := time.Duration(stretchOf(p.Cards).bar())
+	long := time.Duration(stretchOf(p.Groups).bar())
 	for _, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if long >= 10*unit {
 			return finding.Lasting(long.Round(unit))

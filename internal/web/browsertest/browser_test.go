@@ -102,10 +102,17 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	}
 }
 
-// value is what a JavaScript expression gives.
+// value is what a JavaScript expression gives. A page that gives way to the next one meanwhile gives nothing.
 func value[T any](b *browser, expression string) (v T) {
 	b.t.Helper()
-	b.do(expression, chromedp.Evaluate(expression, &v))
+	b.do(expression, chromedp.ActionFunc(func(tab context.Context) error {
+		for {
+			err := chromedp.Evaluate(expression, &v).Do(tab)
+			if err == nil || !strings.Contains(err.Error(), "Inspected target navigated") || tab.Err() != nil {
+				return err
+			}
+		}
+	}))
 	return v
 }
 
@@ -120,9 +127,15 @@ func (b *browser) silent(where string) {
 	b.errors = nil
 }
 
-// look goes to a page and says what is wrong with it: as a light page on a phone in New York, where each time is
-// told twice, and as a dark one on a desk in UTC.
-func (b *browser) look(url string) {
+// muchToLookAt elements take axe-core half a minute. The colours of a larger report are those of small ones.
+const muchToLookAt = 5000
+
+// look goes to a page and says what is wrong with it: on a phone in New York, where each time is told twice, and on a desk in
+// UTC. Both are looked at in light and in dark.
+func (b *browser) look(url string) { b.lookAt(url, "") }
+
+// lookAt is look at a page that the browser logs as refused, with this status; "": it is not.
+func (b *browser) lookAt(url, refused string) {
 	b.t.Helper()
 	for _, as := range []struct {
 		scheme, zone string
@@ -142,9 +155,31 @@ func (b *browser) look(url string) {
 			b.t.Errorf("%s: axes of timelines in the zone of the reader: %q", where, wrong)
 		}
 		b.fits(where)
-		b.accessible(where)
+		b.accessible(where, "document", "{}")
+		if refused != "" {
+			b.expected(where, "responded with a status of "+refused)
+		}
+		if value[int](b, `document.querySelectorAll("*").length`) > muchToLookAt {
+			b.silent(where)
+			continue
+		}
+		other := map[string]string{"light": "dark", "dark": "light"}[as.scheme]
+		b.do(other, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: other}}))
+		b.accessible(where+", and then "+other, "document", `{runOnly: ["color-contrast"]}`)
 		b.silent(where)
 	}
+}
+
+// expected takes out what the browser has to log.
+func (b *browser) expected(where, text string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rest := slices.DeleteFunc(b.errors, func(e string) bool { return strings.Contains(e, text) })
+	if len(rest) == len(b.errors) {
+		b.t.Errorf("%s: nothing logged has %q", where, text)
+	}
+	b.errors = rest
 }
 
 // axes are the lines of timelines that do not tell the local time, to a millisecond, or that tell UTC twice.
@@ -185,12 +220,12 @@ func (b *browser) legible(picture string, least, most float64) {
 	}
 }
 
-// accessible says what axe-core finds.
-func (b *browser) accessible(where string) {
+// accessible says what axe-core finds in a part of the page, with these options beside.
+func (b *browser) accessible(where, part, options string) {
 	b.t.Helper()
 	var result string
 	b.do("axe", chromedp.Evaluate(b.axe+";undefined", nil),
-		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "))))`,
+		chromedp.Evaluate(`axe.run(`+part+`, {resultTypes: ["violations"], ...`+options+`}).then((r) => JSON.stringify(r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "))))`,
 			&result, awaits))
 	var violations []string
 	if err := json.Unmarshal([]byte(result), &violations); err != nil {

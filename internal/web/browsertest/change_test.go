@@ -85,6 +85,8 @@ func TestChange(t *testing.T) {
 	if !value[bool](b, `document.querySelector("details.more").open`) {
 		t.Error("a filter is set, and the filters are folded")
 	}
+	b.look(s.url + "/findings?silenced=true")
+	b.look(s.url + "/findings/" + f.ID)
 	b.do("the finding", chromedp.Navigate(s.url+"/findings/"+f.ID), chromedp.WaitReady("main"))
 	if marks := b.marks(); !strings.Contains(marks, "Acknowledged by ann") || !strings.Contains(marks, "Silenced by ann") {
 		t.Errorf("the finding's page says %q", marks)

@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,10 @@ func TestPages(t *testing.T) {
 		b.look(s.url + "/")
 		b.look(s.url + "/list")
 		b.look(s.url + "/list?source=nobody")
+		b.do("older", chromedp.Navigate(s.url+"/list"), chromedp.WaitReady("p.older a"))
+		b.look(value[string](b, `document.querySelector("p.older a").href`))
+		b.lookAt(s.url+"/findings/0", "404")
+		b.lookAt(s.url+"/list?limit=none", "400")
 		b.look(s.url + "/findings/" + nine.ID)
 		for _, f := range byAnomaly {
 			b.look(s.url + "/findings/" + f.ID)
@@ -81,6 +86,13 @@ func TestPages(t *testing.T) {
 	t.Run("reports", func(t *testing.T) {
 		b.t = t
 		b.look("file://" + report(t))
+		long := "file://" + longReport(t)
+		for _, width := range []int64{360, 1440} { // axe-core takes a minute for all of its findings
+			b.do("a long report", chromedp.EmulateViewport(width, 900), chromedp.Navigate(long), chromedp.WaitReady("ul.contents"))
+			b.fits(fmt.Sprintf("a long report, %d px", width))
+			b.accessible("a long report", `{include: [[".notice"], ["ol.contents"], ["ul.contents"]]}`, "{}")
+			b.silent("a long report")
+		}
 		for name, args := range map[string][]string{
 			"probe": {"probe", "sim:snapshot-isolation", "--expect", "serializable", "--duration", "3s"},
 			"demo":  {"demo", "--duration", "5s", "--http", "off"},

@@ -51,6 +51,31 @@ func report(t *testing.T) string {
 	return file
 }
 
+// longReport is a file that check makes of more groups than it shows, each with a long name, and of many findings in one.
+func longReport(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	history, page := filepath.Join(dir, "history.jsonl"), filepath.Join(dir, "report.html")
+	var log strings.Builder
+	for n := range 260 {
+		name := "reserve-the-last-item-of-the-eastern-warehouse"
+		if n >= 150 {
+			name = fmt.Sprintf("%s-in-the-way-of-customer-%d", name, n)
+		}
+		for i := range 2 {
+			fmt.Fprintf(&log, `{"txn":"T%d-%d","name":%q,"status":"committed","ops":[{"op":"r","key":"stock:%[1]d","value":null},{"op":"w","key":"stock:%[1]d","value":%[4]d}]}`+"\n", n, i, name, 2*n+i+1)
+		}
+	}
+	if err := os.WriteFile(history, []byte(log.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(build(t), "check", "--report", page, history).CombinedOutput()
+	if text, failed := os.ReadFile(page); failed != nil || !strings.Contains(string(text), "260 findings in 111 groups") {
+		t.Fatalf("no report of 111 groups, %v: %s", err, out)
+	}
+	return page
+}
+
 // found is what the test reads of a finding.
 type found struct {
 	ID      string   `json:"id"`
