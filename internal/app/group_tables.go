@@ -3,16 +3,27 @@ package app
 // tableStep is by how much the sum has to change, until it is told.
 const tableStep = 16 * mib
 
-// A member that may come to own more than manyUnits has small tables in memory. A calm unit fills its table within hours, and each
-// has its own.
+// A member that may come to own more than manyUnits, or that has less than muchMemory for each, has small tables in memory. A calm unit
+// fills its table within hours, and each has its own. A busy one has up to four, and needs as much to write one out.
 const (
 	manyUnits  = 16
+	muchMemory = 256 * mib
 	smallTable = 4 * mib // a commit takes 15% of it: a piece of a step is 512 KiB at most
+	smallStep  = 256 << 10
 )
 
-// tableOf is the size of the table in memory of a unit's store; 0: the store's own.
-func tableOf(table int64, units int) int64 {
-	if units > manyUnits {
+// stepOf is how many bytes of records a step of one of so many units has at most; 0: the engine's own. A machine gives way once in a
+// step, and what a full step brings takes 30 MB.
+func stepOf(memory int64, units int) int {
+	if memory > 0 && memory/int64(units) < muchMemory {
+		return smallStep
+	}
+	return 0
+}
+
+// tableOf is the size of the table in memory of the store of one of so many units; 0: the store's own. memory is of the process; 0: any amount.
+func tableOf(table, memory int64, units int) int64 {
+	if units > manyUnits || memory > 0 && memory/int64(units) < muchMemory {
 		return smallTable
 	}
 	return table
