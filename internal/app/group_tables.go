@@ -3,8 +3,8 @@ package app
 // tableStep is by how much the sum has to change, until it is told.
 const tableStep = 16 * mib
 
-// A member that may come to own more than manyUnits, or that has less than muchMemory for each, has small tables in memory. A calm unit
-// fills its table within hours, and each has its own. A busy one has up to four, and needs as much to write one out.
+// A member that may come to own more than manyUnits, or that has less than muchMemory for each, has small tables in memory. A busy
+// unit has up to four of its own, and needs as much to write one out.
 const (
 	manyUnits  = 16
 	muchMemory = 256 * mib
@@ -30,7 +30,7 @@ func tableOf(table, memory int64, units int) int64 {
 }
 
 // reserve says how many bytes of the heap are set aside for tables of units' stores, and were not touched. A store makes its
-// table in memory at once. The table of a calm unit stays empty for hours, and takes no memory of the machine until then.
+// table in memory at once. Most of the table of a calm unit is never touched, and takes no memory of the machine.
 func (g *Group) reserve() {
 	if g.options.Reserve == nil {
 		return
@@ -41,7 +41,7 @@ func (g *Group) reserve() {
 		a := u.app
 		u.mu.Unlock()
 		if a != nil {
-			bytes += untouched(a.budget.memTable, int64(a.store.Committed()))
+			bytes += a.store.Untouched()
 		}
 	}
 	if diff := bytes - g.reserved; diff > -tableStep && diff < tableStep {
@@ -49,13 +49,4 @@ func (g *Group) reserve() {
 	}
 	g.reserved = bytes
 	g.options.Reserve(bytes)
-}
-
-// untouched is how much of a table in memory of this size was not written, after so many bytes of commits. Its nodes take half
-// as much again. A full table is written out, and another one takes its place.
-func untouched(table, committed int64) int64 {
-	if table <= 0 {
-		return 0
-	}
-	return table - committed*3/2%table
 }
