@@ -276,6 +276,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	if g.member == nil {
 		return g.cleanups.run(ctx)
 	}
+	g.refresh(ctx)
 	g.member.Leave()
 	for !g.member.HasLeft() && ctx.Err() == nil {
 		select {
