@@ -7,7 +7,7 @@ import (
 )
 
 // refreshWait bounds what a member that ends spends on new copies of its units' states. It watches them meanwhile.
-const refreshWait = 10 * time.Second
+const refreshWait = 15 * time.Second
 
 // refresh makes new copies of states behind which much was committed.
 func (g *Group) refresh(ctx context.Context) {

@@ -17,7 +17,7 @@ func (k *Keeper) Refresh(ctx context.Context) bool {
 	if behind < k.sizes.refresh {
 		return false
 	}
-	wait := func() bool {
+	wait := func(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 		case <-k.done:
@@ -26,8 +26,14 @@ func (k *Keeper) Refresh(ctx context.Context) bool {
 		}
 		return false
 	}
+	half := ctx // of the time: the copy takes as long as the snapshot
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		half, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
 	for k.o.Fresh != nil && !k.o.Fresh() {
-		if !wait() {
+		if !wait(half) {
 			return false
 		}
 	}
@@ -36,7 +42,7 @@ func (k *Keeper) Refresh(ctx context.Context) bool {
 	k.mu.Unlock()
 	k.poke()
 	for k.count() == copies {
-		if !wait() {
+		if !wait(ctx) {
 			return false
 		}
 	}
