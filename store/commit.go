@@ -73,6 +73,8 @@ func (s *Store) Commit(entries []Entry) error {
 
 // commitAs writes entries together with the sequence number seq.
 func (s *Store) commitAs(seq uint64, entries []Entry) error {
+	s.writes.RLock()
+	defer s.writes.RUnlock()
 	txn := s.db.NewTransaction(true)
 	defer txn.Discard()
 	keys := 0

@@ -73,6 +73,7 @@ func (s *Store) remove(first, limit []byte) error {
 func (s *Store) removeKeys(keys [][]byte, dead uint64) error {
 	s.debt.Lock()
 	tombstones, bytes := s.debt.tombstones+uint64(len(keys)), s.debt.bytes+dead
+	s.writes.RLock()
 	err := s.db.Update(func(txn *badger.Txn) error {
 		for _, key := range keys {
 			if err := txn.Delete(key); err != nil {
@@ -81,6 +82,7 @@ func (s *Store) removeKeys(keys [][]byte, dead uint64) error {
 		}
 		return txn.Set(ownKey(debtRecord), debtValue(tombstones, bytes))
 	})
+	s.writes.RUnlock()
 	if err == nil {
 		s.debt.tombstones, s.debt.bytes = tombstones, bytes
 		s.dirty.Store(true)

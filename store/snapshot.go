@@ -66,6 +66,8 @@ func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 }
 
 func (s *Store) set(key, value []byte) error {
+	s.writes.RLock()
+	defer s.writes.RUnlock()
 	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) }); err != nil {
 		return err
 	}

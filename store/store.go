@@ -120,6 +120,9 @@ type Store struct {
 	debt       debt
 	counts     counters
 	compactors compactors
+	writes     sync.RWMutex // held for reading by each write
+	calmed     calmed
+	untouched  atomic.Int64
 	pool       *z.AllocatorPool // Badger's, which it no longer uses: see dropPool
 
 	syncing sync.Mutex // held for a sync: while it runs, the next one must still find the store dirty

@@ -41,6 +41,7 @@ func (s *Store) syncLoop() {
 	every := syncEvery
 	if s.options.Unsynced {
 		every = lookEvery
+		s.calm()
 	}
 	tick := time.NewTimer(pulse.Next(every))
 	defer tick.Stop()
@@ -51,6 +52,9 @@ func (s *Store) syncLoop() {
 		case <-tick.C:
 			tick.Reset(pulse.Next(every))
 			s.look()
+			if s.options.Unsynced {
+				s.calm()
+			}
 			if err := s.Sync(); err != nil {
 				s.log.Error("store: no more commits are taken", "err", err)
 				return
@@ -179,7 +183,9 @@ func (s *Store) syncMemoryLogs() error {
 
 func (s *Store) collectValueLog() error {
 	for !s.closed.Load() {
+		s.writes.RLock() // it moves what is in use
 		err := s.db.RunValueLogGC(0.5)
+		s.writes.RUnlock()
 		if errors.Is(err, badger.ErrNoRewrite) {
 			return nil
 		}

@@ -44,7 +44,7 @@ type groupBroker func(t *testing.T) groupInput
 var groupClusters = map[string]func(t *testing.T) groupBroker{}
 
 // groupInputs are the kinds of inputs.
-var groupInputs = map[string]groupBroker{"nats": natsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup, "kafka spread": kafkaSpreadGroup}
+var groupInputs = map[string]groupBroker{"nats": natsGroup, "nats streams": natsStreamsGroup, "kafka": kafkaGroup, "kafka partitions": kafkaPartitionsGroup, "kafka spread": kafkaSpreadGroup}
 
 func groupServer(t *testing.T) string {
 	t.Helper()
@@ -76,6 +76,39 @@ func natsGroup(t *testing.T) groupInput {
 			return err
 		},
 	}
+}
+
+// natsStreamsGroup has a whole stream for each source.
+func natsStreamsGroup(t *testing.T) groupInput {
+	t.Helper()
+	in := natsGroup(t)
+	conn, err := nats.Connect("nats://" + in.addresses[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range groupSources {
+		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: fmt.Sprintf("W%d", i), Subjects: []string{fmt.Sprintf("w.%d.>", i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.together = false
+	in.text = func(addresses []string) string {
+		var all []string
+		for i := range groupSources {
+			all = append(all, fmt.Sprintf("nats: {urls: [%q], stream: W%d}", "nats://"+addresses[0], i))
+		}
+		return strings.Join(all, "\n  - ")
+	}
+	in.publish = func(ctx context.Context, unit int, data []byte) error {
+		_, err := js.Publish(ctx, fmt.Sprintf("w.%d.x", unit), data)
+		return err
+	}
+	return in
 }
 
 func natsSettings(addresses []string) string {

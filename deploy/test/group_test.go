@@ -37,6 +37,14 @@ func TestGroupedPods(t *testing.T) {
 	}
 }
 
+// TestGroupStandsStill: other levels or inputs need an upgrade to no pods, and then one with the new settings.
+func TestGroupStandsStill(t *testing.T) {
+	still := groupValues(map[string]any{"replicas": 0, "autoscaling": map[string]any{"enabled": false}})
+	if n := find[*appsv1.StatefulSet](t, objects(t, still)).Spec.Replicas; n == nil || *n != 0 {
+		t.Errorf("replicas %v, want none", n)
+	}
+}
+
 // TestGroupIsChecked: what cannot work is an error that says what to do.
 func TestGroupIsChecked(t *testing.T) {
 	both := groupValues(nil)
@@ -45,7 +53,7 @@ func TestGroupIsChecked(t *testing.T) {
 		"shards and group": both,
 		"group.state":      {"group": map[string]any{"name": "shop"}},
 		"state":            groupValues(map[string]any{"state": "file:///x"}),
-		"replicas":         groupValues(map[string]any{"replicas": 0}),
+		"replicas":         groupValues(map[string]any{"replicas": -1}),
 	} {
 		if _, err := render(t, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v does not name %s", v, err, want)

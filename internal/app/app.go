@@ -146,7 +146,8 @@ func New(o Options) (*App, error) {
 	if u := o.unit; u != nil {
 		a.registerer = prometheus.WrapRegistererWith(prometheus.Labels{"unit": u.name}, a.registry)
 		a.budget = divide(u.share(o.Memory))
-		a.budget.memTable = tableOf(a.budget.memTable, u.units())
+		a.budget.memTable, a.budget.mapped = tableOf(a.budget.memTable, o.Memory, u.units()), divide(o.Memory).mapped // which is measured of the process
+		a.budget.step = stepOf(o.Memory, u.units())
 		a.readAhead = newCredit(a.budget.ahead)
 	}
 	a.current.Store(&a.config)
@@ -274,9 +275,13 @@ func buildAgain(dir string) string {
 
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
+	var bound func(engine.Held) (state, open int64)
+	if u := a.options.unit; u != nil {
+		bound = u.g.pools.bound(u)
+	}
 	e, err := engine.OpenContext(ctx, a.store, engine.Options{
-		Configure:  a.machineOf(a.current.Load()),
-		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state, TapeBytes: a.budget.tape,
+		Configure: a.machineOf(a.current.Load()),
+		StepBytes: a.budget.step, StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state, Bound: bound, TapeBytes: a.budget.tape,
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,

@@ -14,6 +14,7 @@ type budget struct {
 	catalog  int64 // index of stored findings
 	tape     int64 // messages as they came in, for later findings
 	elems    int   // elements of the arrays of one record
+	step     int   // records of one step; 0: the engine's own
 }
 
 const mib = 1 << 20

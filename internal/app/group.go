@@ -36,6 +36,7 @@ type Group struct {
 	store     groupstore.Store
 	note      func(context.Context) error // writes the name of the group into the store
 	member    *drive.Member
+	pools     *pools
 	joined    time.Time
 	shared    atomic.Bool // it has got its share of the units
 	writing   sync.Mutex  // held while a unit writes where others write too
@@ -80,7 +81,7 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, failed: make(chan error, 1), watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
+	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, pools: poolsOf(o.Memory), failed: make(chan error, 1), watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
 	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()
@@ -275,6 +276,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	if g.member == nil {
 		return g.cleanups.run(ctx)
 	}
+	g.refresh(ctx)
 	g.member.Leave()
 	for !g.member.HasLeft() && ctx.Err() == nil {
 		select {

@@ -3,23 +3,34 @@ package app
 // tableStep is by how much the sum has to change, until it is told.
 const tableStep = 16 * mib
 
-// A member that may come to own more than manyUnits has small tables in memory. A calm unit fills its table within hours, and each
-// has its own.
+// A member that may come to own more than manyUnits, or that has less than muchMemory for each, has small tables in memory. A busy
+// unit has up to four of its own, and needs as much to write one out.
 const (
 	manyUnits  = 16
+	muchMemory = 256 * mib
 	smallTable = 4 * mib // a commit takes 15% of it: a piece of a step is 512 KiB at most
+	smallStep  = 256 << 10
 )
 
-// tableOf is the size of the table in memory of a unit's store; 0: the store's own.
-func tableOf(table int64, units int) int64 {
-	if units > manyUnits {
+// stepOf is how many bytes of records a step of one of so many units has at most; 0: the engine's own. A machine gives way once in a
+// step, and what a full step brings takes 30 MB.
+func stepOf(memory int64, units int) int {
+	if memory > 0 && memory/int64(units) < muchMemory {
+		return smallStep
+	}
+	return 0
+}
+
+// tableOf is the size of the table in memory of the store of one of so many units; 0: the store's own. memory is of the process; 0: any amount.
+func tableOf(table, memory int64, units int) int64 {
+	if units > manyUnits || memory > 0 && memory/int64(units) < muchMemory {
 		return smallTable
 	}
 	return table
 }
 
 // reserve says how many bytes of the heap are set aside for tables of units' stores, and were not touched. A store makes its
-// table in memory at once. The table of a calm unit stays empty for hours, and takes no memory of the machine until then.
+// table in memory at once. Most of the table of a calm unit is never touched, and takes no memory of the machine.
 func (g *Group) reserve() {
 	if g.options.Reserve == nil {
 		return
@@ -30,7 +41,7 @@ func (g *Group) reserve() {
 		a := u.app
 		u.mu.Unlock()
 		if a != nil {
-			bytes += untouched(a.budget.memTable, int64(a.store.Committed()))
+			bytes += a.store.Untouched()
 		}
 	}
 	if diff := bytes - g.reserved; diff > -tableStep && diff < tableStep {
@@ -38,13 +49,4 @@ func (g *Group) reserve() {
 	}
 	g.reserved = bytes
 	g.options.Reserve(bytes)
-}
-
-// untouched is how much of a table in memory of this size was not written, after so many bytes of commits. Its nodes take half
-// as much again. A full table is written out, and another one takes its place.
-func untouched(table, committed int64) int64 {
-	if table <= 0 {
-		return 0
-	}
-	return table - committed*3/2%table
 }

@@ -8,25 +8,19 @@ import (
 	"github.com/isowatch/isowatch/internal/config"
 )
 
-// A table fills with what is committed. The next one is empty.
-func TestUntouched(t *testing.T) {
-	const table = 16 * mib
-	for _, c := range []struct{ table, committed, want int64 }{
-		{0, 5, 0}, {table, 0, table}, {table, 4 * mib, 10 * mib}, {table, 12 * mib, 14 * mib}, {table, 1000 * mib, 4 * mib},
-	} {
-		if got := untouched(c.table, c.committed); got != c.want {
-			t.Errorf("after %d bytes, %d of a table of %d are untouched, want %d", c.committed, got, c.table, c.want)
-		}
-	}
-}
-
-// A member with many units has a smaller table for each.
+// A member with many units, or with little memory for each, has a smaller table for each.
 func TestTableOf(t *testing.T) {
 	for _, memory := range []int64{0, 512 * mib, 8 << 30} {
-		few, many := tableOf(divide(memory).memTable, 3), tableOf(divide(memory).memTable, 100)
+		few, many := tableOf(divide(memory).memTable, memory, 2), tableOf(divide(memory).memTable, memory, 100)
 		if few != divide(memory).memTable || many != smallTable {
-			t.Errorf("with %d bytes of memory: tables of %d for 3 units, and %d for 100", memory, few, many)
+			t.Errorf("with %d bytes of memory: tables of %d for 2 units, and %d for 100", memory, few, many)
 		}
+	}
+	if table, step := tableOf(16*mib, 384*mib, 3), stepOf(384*mib, 3); table != smallTable || step != smallStep {
+		t.Errorf("tables of %d, and steps of %d, for three units that have 128 MiB each", table, step)
+	}
+	if few, any := stepOf(1024*mib, 3), stepOf(0, 3); few != 0 || any != 0 {
+		t.Errorf("steps of %d and %d, where there is much memory", few, any)
 	}
 }
 

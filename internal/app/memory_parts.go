@@ -26,11 +26,19 @@ func (a *App) tellFull() {
 	switch m := a.memory; {
 	case !m.full && share >= memoryFull:
 		m.full = true
-		a.log.Warn("the memory is full: transactions leave the window early, and keys go to disk early", "memory", m.most, "of it for the state", a.budget.state)
+		a.log.Warn("the memory is full: transactions leave the window early, and keys go to disk early", "memory", m.most, "of it for the state", a.stateMemory())
 	case m.full && share < memoryFull*0.9:
 		m.full = false
 		a.log.Info("the memory is no longer full")
 	}
+}
+
+// stateMemory bounds the tables of all sources together.
+func (a *App) stateMemory() int64 {
+	if u := a.options.unit; u != nil {
+		return u.g.pools.state.bytes
+	}
+	return a.budget.state
 }
 
 type memoryPart struct {

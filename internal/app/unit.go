@@ -71,7 +71,8 @@ func (g *Group) newUnit(e group.Event) *unit {
 	}
 }
 
-// share is the part of the process's memory for this unit: the member may come to own all units.
+// share is the part of the process's memory for this unit: the member may come to own all units. State and open transactions have
+// more: see pools.
 func (u *unit) share(memory int64) int64 {
 	if memory <= 0 {
 		return memory
@@ -115,6 +116,7 @@ func (u *unit) watchUntilEnd() {
 		}
 		u.app, u.pages, u.keeper = nil, nil, nil
 		u.mu.Unlock()
+		u.g.pools.leave(u)
 		if removed := os.RemoveAll(u.dir); removed != nil {
 			u.log.Warn("a folder of the unit cannot be removed", "err", removed)
 		}

@@ -90,6 +90,8 @@ type Options struct {
 	TapeBytes int64
 	// State is the memory of all machines together, bytes; 0: any amount.
 	State int64
+	// Bound says before each step what State and OpenBytes are from then on, where several engines share memory. nil: they stay.
+	Bound func(Held) (state, open int64)
 	// Faults is the folder for files that reproduce faults of the program. "": none are written.
 	Faults string
 	// Hook is for tests.

@@ -25,6 +25,7 @@ type DeadLetter struct {
 // committed.
 func (e *Engine) doStep(w *work) error {
 	b := &w.step.batch
+	e.askBound()
 	w.step.holds = w.step.holds[:0]
 	if len(b.Parts) > 0 || e.assembler.Len() > 0 {
 		e.assemble(w)

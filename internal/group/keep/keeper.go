@@ -26,9 +26,11 @@ type sizes struct {
 	base   uint64 // of the log behind a copy, before a new one is made; at least half of the copy
 	pieces int    // of the log behind a copy
 	write  int    // that nobody waits for are written then
+	// refresh is the log from which on Refresh makes a copy. A successor does that much again in a second.
+	refresh uint64
 }
 
-var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20}
+var defaultSizes = sizes{tail: 128 << 10, log: 64 << 20, base: 64 << 20, pieces: 1000, write: 1 << 20, refresh: 24 << 20}
 
 const (
 	writeAge   = time.Minute // what nobody waits for is written then
@@ -82,6 +84,9 @@ type Keeper struct {
 	data    []byte
 	names   []string // objects of data
 	lost    bool     // the store has lost a part of data
+	begins  uint64   // where what data needs of the log begins
+	copies  int      // that came into the state
+	asked   bool     // for a copy, by Refresh
 
 	wake      chan struct{}
 	committed chan struct{} // holds one token when a write is done
@@ -139,7 +144,7 @@ func New(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{o: o, sizes: defaultSizes, record: r, from: r.end(), through: o.Through, written: o.Through, data: o.State, names: slices.Sorted(maps.Keys(r.names())), at: time.Now(),
+	k := &Keeper{o: o, sizes: defaultSizes, record: r, from: r.end(), through: o.Through, written: o.Through, data: o.State, names: slices.Sorted(maps.Keys(r.names())), begins: r.start(), at: time.Now(),
 		wake: make(chan struct{}, 1), committed: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
 	if k.o.Log == nil {
 		k.o.Log = slog.New(slog.DiscardHandler)
@@ -316,6 +321,8 @@ func (k *Keeper) due(last bool) bool {
 		return k.basing == nil
 	case k.rebased:
 		return true
+	case k.asked && !last && k.basing == nil:
+		return true
 	case len(k.log) == 0:
 		return false
 	}
@@ -416,6 +423,10 @@ func (k *Keeper) wrote(next *record, data []byte, from uint64, n int, through ui
 	}
 	k.oldest = time.Now()
 	k.written, k.at, k.data, k.names = max(k.written, through), time.Now(), data, slices.Sorted(maps.Keys(names))
+	k.begins = next.start()
+	if rebased {
+		k.copies++
+	}
 	if !k.lost || rebased {
 		k.lost, k.failed = false, nil
 	}
@@ -477,7 +488,7 @@ func (k *Keeper) object() string {
 // without an owner. last: the unit is handed over, which a copy would delay.
 func (k *Keeper) wantsBase(last bool) bool {
 	k.mu.Lock()
-	lacks, log := k.lacks(), k.from+uint64(len(k.log))-k.record.start()
+	lacks, asked, log := k.lacks(), k.asked, k.from+uint64(len(k.log))-k.record.start()
 	k.mu.Unlock()
 	least := k.sizes.base
 	if k.record.Base != nil {
@@ -486,6 +497,8 @@ func (k *Keeper) wantsBase(last bool) bool {
 	switch {
 	case lacks:
 		return true
+	case asked && !last:
+		return true // Refresh has asked for the snapshot
 	case last || log <= least && len(k.record.Pieces) <= k.sizes.pieces:
 		return false
 	}
@@ -500,7 +513,7 @@ func (k *Keeper) startBase(st *isostore.Store) error {
 		if k.broken { // the log begins again here
 			k.broken, k.log = false, nil
 		}
-		k.baseLog = k.from + uint64(len(k.log))
+		k.baseLog, k.asked = k.from+uint64(len(k.log)), false
 	})
 	if err != nil {
 		return err
@@ -537,8 +550,13 @@ func (k *Keeper) took(b based) {
 	}
 	next := *k.record
 	next.Base, next.BaseEnd = &b.manifest, k.baseLog
-	if end := next.end(); end < k.baseLog { // the log between is gone
+	if next.end() < k.baseLog { // the log between is gone, or could not be written: the copy has it
 		next.Pieces, next.Tail, next.tail = nil, k.baseLog, nil
+		k.mu.Lock()
+		if k.from < k.baseLog {
+			k.log, k.from = k.log[k.baseLog-k.from:], k.baseLog
+		}
+		k.mu.Unlock()
 	}
 	k.record, k.rebased = &next, true
 	k.poke()

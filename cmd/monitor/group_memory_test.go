@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestGroupMemory: of three units of a member, one holds far more than a third of the memory, while the others are idle. Nothing of it
+// leaves the window early. Then another one wants as much. Each gets its part, and the process stays within --memory.
+func TestGroupMemory(t *testing.T) {
+	t.Parallel()
+	const memory, third, txns = 384 << 20, 384 << 20 / 4 / 3, 30_000
+	r := newGroupRun(t, nil, natsGroup, "file")
+	r.flags = []string{"--http", "127.0.0.1:0", "--window", "1h", "--live-cap", "2000000", "--memory", strconv.Itoa(memory)}
+	r.start(t, "a")
+	m, began := r.members[0], time.Now().UnixNano()
+	publish := func(unit, from, to int) {
+		t.Helper()
+		for n := from; n < to; {
+			var message []byte
+			for ; n < to && len(message) < 64<<10; n++ {
+				at := began + int64(n)*1000
+				message = fmt.Appendf(message, `{"source":"s%d","txn":"t%d","status":"committed","start":%d,"end":%d,"ops":[`, unit, n, at, at+10)
+				for k := range 4 { // keys of its own
+					message = fmt.Appendf(message, `{"op":"w","key":"%d.%d","value":1},`, n, k)
+				}
+				message = append(message[:len(message)-1], "]}\n"...)
+			}
+			if err := r.input.publish(t.Context(), unit, message); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// of adds up a metric of each unit.
+	of := func(name string) (all [3]float64) {
+		for line := range strings.Lines(get(t, m.address(t)+"/metrics")) {
+			for unit := range all {
+				if label := fmt.Sprintf(`unit="nats:G:g.%d"`, unit); strings.HasPrefix(line, name+"{") && strings.Contains(line, label) && (!strings.Contains(line, "part=") || strings.Contains(line, `part="state"`)) {
+					fields := strings.Fields(line)
+					n, _ := strconv.ParseFloat(fields[len(fields)-1], 64)
+					all[unit] += n
+				}
+			}
+		}
+		return all
+	}
+	await := func(unit, n int) {
+		t.Helper()
+		r.await(t, fmt.Sprintf("unit %d to take in %d transactions", unit, n), func() bool { return int(of("isowatch_transactions_total")[unit]) >= n })
+	}
+	for unit := range 3 {
+		publish(unit, 0, 1)
+	}
+	publish(0, 1, txns)
+	await(0, txns)
+	state, squeezed := of("isowatch_memory_bytes"), of("isowatch_squeezed_transactions_total")
+	if state[0] < 1.5*third || squeezed[0] > 0 {
+		t.Errorf("the units hold %.0f bytes, of %d for all three, and %v transactions left early", state, 3*third, squeezed)
+	}
+	publish(0, txns, 2*txns)
+	publish(1, 1, 2*txns)
+	await(0, 2*txns)
+	await(1, 2*txns)
+	state = of("isowatch_memory_bytes")
+	for unit := range 2 {
+		if state[unit] < third {
+			t.Errorf("two units want all, and hold %.0f bytes of %d: less than a third", state, 3*third)
+		}
+	}
+	if peak := m.peak(t); peak > memory {
+		t.Errorf("the process took up to %d bytes, of %d", peak, memory)
+	}
+	t.Logf("two busy units hold %.0f bytes of %d, and %v transactions left early; the process took up to %d", state, 3*third, of("isowatch_squeezed_transactions_total"), m.peak(t))
+}
+
+// peak is the most memory that was resident.
+func (m *groupMember) peak(t *testing.T) int64 {
+	t.Helper()
+	status, err := os.ReadFile(m.proc("status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(status) {
+		if rest, ok := bytes.CutPrefix(line, []byte("VmHWM:")); ok {
+			kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
