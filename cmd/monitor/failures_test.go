@@ -34,7 +34,7 @@ type failure struct {
 	says string // regular expression, on standard error
 }
 
-// failures are what a user can get wrong, or what can be wrong around the program. What a user can
+// failures list what a user can get wrong, or what can be wrong around the program. What a user can
 // mend has exit code 254.
 var failures = []failure{
 	// Files.

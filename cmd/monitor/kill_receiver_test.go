@@ -14,7 +14,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// told is what tells two deliveries of one finding apart.
+// told holds what tells two deliveries of one finding apart.
 type told struct {
 	id       string
 	revision int

@@ -445,7 +445,7 @@ func setOf(set string, snapshot, local state) []int64 {
 	return elems
 }
 
-// rangeOf is what a range must return, or all of it whatever its limit: registers,
+// rangeOf returns what a range must return, or all of it whatever its limit: registers,
 // whose names begin with x.
 func rangeOf(o *workload.Op, snapshot, local state, whole bool) []workload.Row {
 	var rows []workload.Row
@@ -468,7 +468,7 @@ type cellValue struct {
 	value int64
 }
 
-// merged is what is there after the local changes, in the order of the cells.
+// merged returns what is there after the local changes, in the order of the cells.
 func merged(snapshot, local state) []cellValue {
 	var all []cellValue
 	for cell, now := range snapshot {

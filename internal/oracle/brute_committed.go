@@ -110,7 +110,7 @@ func (e *execution) listsShown() bool {
 
 func isAppended(t *workload.Txn, key string) bool { return len(appends(t, key)) > 0 }
 
-// appends are what t appends to the key, in order.
+// appends returns what t appends to the key, in order.
 func appends(t *workload.Txn, key string) []int64 {
 	var vs []int64
 	for _, o := range t.Ops {

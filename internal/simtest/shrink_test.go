@@ -112,7 +112,7 @@ type shrinker struct {
 
 var shrunkNames = regexp.MustCompile(`[a-z]+/[0-9]+|s[0-9]+-[0-9]+`)
 
-// likeness is what a smaller stream must tell first: another alert may be due to what was taken away.
+// likeness returns what a smaller stream must tell first: another alert may be due to what was taken away.
 func likeness(f finding.Finding) string {
 	if f.Kind == finding.KindHorizon {
 		return shrunkNames.ReplaceAllString(strings.Split(f.Explanation, "\n")[1], "#")

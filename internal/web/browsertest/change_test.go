@@ -118,7 +118,7 @@ func (b *browser) press(do, why string) {
 	b.do(do, chromedp.WaitReady(`input[name=why]`), chromedp.SetValue(`input[name=why]`, why), chromedp.Click(`button[value=`+do+`]`))
 }
 
-// marks are what the page says of who acknowledged or silenced.
+// marks returns what the page says of who acknowledged or silenced.
 func (b *browser) marks() string {
 	b.t.Helper()
 	return value[string](b, `[...document.querySelectorAll(".mark-of")].map((e) => e.textContent).join("\n")`)

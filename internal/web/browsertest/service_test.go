@@ -51,7 +51,7 @@ func report(t *testing.T) string {
 	return file
 }
 
-// found is what the test reads of a finding.
+// found holds what the test reads of a finding.
 type found struct {
 	ID      string   `json:"id"`
 	Source  string   `json:"source"`
