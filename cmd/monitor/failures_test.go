@@ -126,7 +126,7 @@ var failures = []failure{
 	{"too long ago", "demo --duration -1s", `duration`},
 }
 
-// mess is what is in the folder.
+// mess holds what is in the folder.
 func mess(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

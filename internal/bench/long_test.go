@@ -91,7 +91,7 @@ func measureLong(b *testing.B, monitor string, count int) {
 	}
 }
 
-// diskUse is what the files of a folder hold, bytes.
+// diskUse returns what the files of a folder hold, bytes.
 func diskUse(b *testing.B, dir string) (n int64) {
 	b.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

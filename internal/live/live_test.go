@@ -19,7 +19,7 @@ const (
 	lastsEnv = "ISOWATCH_LIVE"
 	lasts    = 65 * time.Second
 	least    = 60 * time.Second
-	// seedEnv is what sessions and publishers draw from.
+	// seedEnv names the seed that sessions and publishers draw from.
 	seedEnv = "ISOWATCH_LIVE_SEED"
 	// declaredEnv adds a monitor that is told that the capture is complete and has its
 	// deletes. The machine must have a core for it.

@@ -245,7 +245,7 @@ func (e *execution) commit(i int) (state, bool) {
 	return nil, false
 }
 
-// ofLater is what the i-th transaction finds where nothing is but for one who began when it
+// ofLater returns what the i-th transaction finds where nothing is but for one who began when it
 // had ended: no read shows it.
 const ofLater = -1 << 40
 
@@ -379,7 +379,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 	return local, true
 }
 
-// increments is what t adds to a counter, where the counter is when it commits.
+// increments returns what t adds to a counter, where the counter is when it commits.
 func increments(t *workload.Txn, key string) (sum int64, some bool) {
 	for i := range t.Ops {
 		if o := &t.Ops[i]; o.Kind == event.Inc && o.Key == key {

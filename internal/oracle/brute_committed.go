@@ -71,7 +71,7 @@ func (e *execution) mayRead(t *workload.Txn, at int) bool {
 	return slices.ContainsFunc(e.states, func(s state) bool { return slices.Equal(s[o.Key], []int64{o.Value}) })
 }
 
-// others is what the list read at the given place of t shows of other
+// others returns what the list read at the given place of t shows of other
 // transactions' appends; ok is false when it does not end in t's own.
 func others(t *workload.Txn, at int) (shown []int64, ok bool) {
 	o := t.Ops[at]

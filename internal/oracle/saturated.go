@@ -40,7 +40,7 @@ type seenBy struct {
 // ambiguousWriter is for a value that several may have written.
 const ambiguousWriter = -2
 
-// externalReads are what i's reads saw before it wrote their keys. ok is false when
+// externalReads returns what i's reads saw before it wrote their keys. ok is false when
 // one saw what nobody installed, or one that should see i's own write does not:
 // then no level here holds.
 func (g *Graph) externalReads(i int) (observations []seenBy, ok bool) {

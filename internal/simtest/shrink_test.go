@@ -143,7 +143,7 @@ func (s *shrinker) only(keep func(o shrunkOp) (shrunkOp, bool)) (smaller []shrun
 	return smaller
 }
 
-// each are what is found in the operations, once each, in order.
+// each returns what is found in the operations, once each, in order.
 func (s *shrinker) each(of func(o shrunkOp) (key, value string, ok bool)) (found [][2]string) {
 	for _, r := range s.records {
 		for _, o := range r.ops {

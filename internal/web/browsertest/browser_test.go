@@ -102,7 +102,7 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	}
 }
 
-// value is what a JavaScript expression gives.
+// value returns what a JavaScript expression gives.
 func value[T any](b *browser, expression string) (v T) {
 	b.t.Helper()
 	b.do(expression, chromedp.Evaluate(expression, &v))

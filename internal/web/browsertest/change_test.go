@@ -124,7 +124,7 @@ func (b *browser) marks() string {
 	return value[string](b, `[...document.querySelectorAll(".mark-of")].map((e) => e.textContent).join("\n")`)
 }
 
-// promised is what the promise of an expression gives.
+// promised returns what the promise of an expression gives.
 func (b *browser) promised(expression string) (text string) {
 	b.t.Helper()
 	b.do(expression, chromedp.Evaluate(expression, &text, chromedp.EvalAsValue, awaits))
