@@ -242,7 +242,7 @@ func (r rules) check(files []source) ([]string, error) {
 	return broken, nil
 }
 
-// allowedAs is what the tables call the package at path.
+// allowedAs returns what the tables call the package at path.
 func (r rules) allowedAs(path string) string {
 	if ours, isOurs := strings.CutPrefix(path, module+"/"); isOurs {
 		return ours

@@ -13,7 +13,7 @@ import (
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
-// exampleFinding is what the history of docs/alert.jsonl contains.
+// exampleFinding returns what the history of docs/alert.jsonl contains.
 func exampleFinding(t *testing.T) finding.Finding {
 	t.Helper()
 	whole := whole.Whole{Watch: config.DefaultWatch(config.WholeContract())}

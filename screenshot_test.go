@@ -68,7 +68,7 @@ const (
 	shownTitle = "Source\x00"
 )
 
-// label is what the chunk says.
+// label returns what the chunk says.
 func label(image []byte) string {
 	const start = headerEnd + 8 + len(shownTitle)
 	if len(image) < start+2*sha256.Size || string(image[headerEnd+8:start]) != shownTitle {

@@ -275,7 +275,7 @@ func (c *counting) Digest(_ context.Context, held []Held) error {
 	return err
 }
 
-// stateOf is what the sink remembers.
+// stateOf returns what the sink remembers.
 func stateOf(k Keeper) []byte {
 	state, err := k.State()
 	if err != nil {

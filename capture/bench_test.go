@@ -35,7 +35,7 @@ func transfer(r *Recorder, s *Session) {
 	t.End(Committed)
 }
 
-// BenchmarkCapture is what a transaction of two reads and two writes costs the
+// BenchmarkCapture measures what a transaction of two reads and two writes costs the
 // goroutine that runs it. Encoding alone is what any producer of the format pays;
 // hashed minus encoding must stay below 2 us and 2 allocations.
 func BenchmarkCapture(b *testing.B) {

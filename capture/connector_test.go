@@ -63,7 +63,7 @@ func (p place) exec(tx capture.Execer, query string) {
 
 var errLost = errors.New("the connection is lost")
 
-// cases are what programs do. What is recorded of each is in testdata/connector.txt.
+// cases list what programs do. What is recorded of each is in testdata/connector.txt.
 var cases = []struct {
 	name string
 	run  func(p place)

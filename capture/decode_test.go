@@ -133,7 +133,7 @@ func (x *teller) sent(text string) string {
 	return quoted(hashed("0123456789abcdef", "bank", text))
 }
 
-// hashed is what docs/capture.md says of a value's hash.
+// hashed returns what docs/capture.md says of a value's hash.
 func hashed(secret, source, text string) string {
 	key := hmac.New(sha256.New, []byte(secret))
 	key.Write([]byte("isowatch capture 1 " + source))

@@ -11,7 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// store is what is tested here: registers in memory. With locks a transaction has them
+// store holds what is tested here: registers in memory. With locks a transaction has them
 // alone; without, each operation does, and updates get lost.
 type store struct {
 	locks  bool
@@ -72,7 +72,7 @@ func client(s *store, n, txns int, rng *rand.Rand, meet func()) []event.Record {
 	return records
 }
 
-// historyOf is what two clients beside each other record.
+// historyOf returns what two clients beside each other record.
 func historyOf(s *store, meet func()) []event.Record {
 	var mu sync.Mutex
 	var all []event.Record

@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/internal/isolation"
 )
 
-// expecting is what a user expects who names it with --expect.
+// expecting returns what a user expects who names it with --expect.
 func expecting(t *testing.T, name, anomaly string) Expected {
 	t.Helper()
 	if name == "" {
@@ -87,7 +87,7 @@ var foreign = map[string][]string{
 	"tidb": {"tidb"}, "mongodb": {"mongodb"}, "spanner": {"spanner"}, "cassandra": {"cassandra"}, "etcd": {"etcd"}, "oracle": nil, "galera": {"mysql", "mariadb"},
 }
 
-// galera is what Jepsen calls its analysis: MySQL's Galera clusters are meant too.
+// galera matches the name of Jepsen's analysis: MySQL's Galera clusters are meant too.
 var galera = regexp.MustCompile(`Jepsen, MariaDB Galera Cluster [0-9.]+ <[^>]*>`)
 
 // used is the setting that a step sends people to.

@@ -75,7 +75,7 @@ func scan(line, format string, to ...any) bool {
 	return err == nil && n == len(to)
 }
 
-// stateLog is what an assembler wrote, by round.
+// stateLog holds what an assembler wrote, by round.
 type stateLog struct {
 	round  uint64
 	rounds []loggedRound

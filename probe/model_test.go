@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// model is what a database holds that runs one transaction after the other.
+// model holds what a database holds that runs one transaction after the other.
 type model struct {
 	registers map[string]string
 	lists     map[string][]string

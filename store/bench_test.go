@@ -75,7 +75,7 @@ func benchmarkCommit(b *testing.B, size int, o Options) {
 	b.ReportMetric(0, "ns/op") // includes making the blob
 }
 
-// BenchmarkCheckTables is what a start costs for each byte of tables, in the page cache.
+// BenchmarkCheckTables measures what a start costs for each byte of tables, in the page cache.
 func BenchmarkCheckTables(b *testing.B) {
 	dir := b.TempDir()
 	s, err := Open(dir, Options{})

@@ -51,7 +51,7 @@ func blobOf(n uint64) []byte {
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// stepOf is what step n commits.
+// stepOf returns what step n commits.
 func stepOf(n uint64) []Entry {
 	return []Entry{
 		{Space: deltas, Key: number(n), Value: blobOf(n)},

@@ -186,7 +186,7 @@ func BenchmarkInfer(b *testing.B) {
 	timeSteps(b, f, step, nil)
 }
 
-// ordered is what inference gave for one transaction.
+// ordered holds what inference gave for one transaction.
 type ordered struct {
 	vertex     incremental.Vertex
 	start, end int64

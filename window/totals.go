@@ -27,7 +27,7 @@ func (x *TotalsOff) String() string {
 	return fmt.Sprintf("Totals of %s read together are not compared: %s.", finding.Counted(int64(x.Counters), "counter that is", "counters that are"), x.Reason)
 }
 
-// unbalanced is the first transaction that added to counters something else than nothing.
+// unbalanced names the first transaction whose increments do not add up to zero, with their sum.
 type unbalanced struct {
 	Txn string
 	Sum int64
@@ -61,8 +61,8 @@ func (m *Machine) TotalsOff() *TotalsOff {
 	return &TotalsOff{Reason: reason}
 }
 
-// totalsText says, behind what else is told of open reads of counters, that totals are not
-// compared. Totals refute read-atomic at the latest.
+// totalsText is a sentence that totals are not compared, "" if they are. It follows what a verdict says of open
+// reads of counters. A wrong total can only refute read-atomic and the levels above.
 func (m *Machine) totalsText(l isolation.Level) string {
 	x := m.TotalsOff()
 	if x == nil || l.Special != 0 || !l.Base.Implies(isolation.ReadAtomic) {

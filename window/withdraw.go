@@ -108,8 +108,8 @@ func (h *finder) withdraw(f *openFinding) {
 	}
 }
 
-// divergedStill notes the lost updates that f told which still hold: a worse cycle of
-// the same transactions, which does not, took their place.
+// divergedStill notes the lost updates of f that still hold. They had been told as a worse cycle of the same
+// transactions, and that cycle does not hold any more.
 func (h *finder) divergedStill(f *openFinding) {
 	for _, pred := range f.versions {
 		if !h.infer.SureRegister(pred) {
@@ -131,8 +131,8 @@ func (h *finder) divergedStill(f *openFinding) {
 	}
 }
 
-// intermediateStill notes the intermediate reads that f told which still hold: another one
-// of the same two transactions, which does not, was told with them.
+// intermediateStill notes the intermediate reads of f that still hold. Another read of the same two
+// transactions was told with them, and that read does not count any more.
 func (h *finder) intermediateStill(f *openFinding) {
 	if len(f.members) < 2 {
 		return
@@ -169,7 +169,7 @@ func (h *finder) contradictedStill(f *openFinding) {
 	}
 }
 
-// divergeAgain tells them again.
+// divergeAgain tells the anomalies again that divergedStill, intermediateStill and contradictedStill have noted.
 func (h *finder) divergeAgain() {
 	for len(h.diverged) > 0 {
 		a := h.diverged[0]
@@ -215,7 +215,7 @@ func (h *finder) retry(a setAsideEdge) {
 	}
 }
 
-// supply takes back the findings that want of nothing but a writer of the value.
+// supply takes back the findings whose only evidence is that the value has no writer: it has got one.
 func (h *finder) supply(v uint64) {
 	for i := range h.reports.open.recent {
 		r := &h.reports.open.recent[i]

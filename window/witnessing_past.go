@@ -107,8 +107,8 @@ func (k *witnessing) shortened(steps []step) []step {
 	return k.joined(k.chorded(k.chained(k.asking.tightened(s))))
 }
 
-// seen is the cycle without forced edges, where operations can tell one of them. Its reader
-// missed a write that leads to it, by a known order of the key.
+// seen returns a cycle without forced edges, if operations show one of them. The reader behind that edge missed a
+// write, and the known order of the key leads on from there. Otherwise it returns the steps.
 func (k *witnessing) seen(steps []step) []step {
 	for i := range steps {
 		s := &steps[i]
@@ -128,8 +128,8 @@ func (k *witnessing) seen(steps []step) []step {
 	return steps
 }
 
-// missedBy is the cycle of the anti-dependency, or of one on a later writer of its key, and the
-// past that forces s. It is nil if that does not lead to where s begins.
+// missedBy joins the anti-dependency rw, or one to a later writer of its key, with the past that forces s to a
+// cycle. It returns nil if they do not lead to where s begins.
 func (k *witnessing) missedBy(rw step, s *step) (way []step) {
 	if rw.To != s.From {
 		links := k.writesBehind(&rw)

@@ -14,7 +14,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// topic is what a topic holds.
+// topic holds what a topic holds.
 type topic struct {
 	records    []event.Record
 	keys       map[string]int // messages by key

@@ -20,7 +20,7 @@ import (
 	"github.com/isowatch/isowatch/internal/testdb"
 )
 
-// world is what a test of outcomes works with.
+// world holds what a test of outcomes works with.
 type world struct {
 	t    *testing.T
 	pool *pgxpool.Pool
@@ -46,7 +46,7 @@ func (w world) exec(sql string, args ...any) {
 	must(w.t, err)
 }
 
-// outcomes are what can become of a transaction. What each is recorded as is in
+// outcomes list what can become of a transaction. What each is recorded as is in
 // testdata/outcomes.txt.
 var outcomes = []struct {
 	name string

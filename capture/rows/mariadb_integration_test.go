@@ -21,7 +21,7 @@ import (
 
 var stock = rows.Table{Name: "stock", Key: "id", Columns: []string{"n"}, Version: "version", Dialect: rows.MySQL}
 
-// outcome is what docs/capture.md says of MySQL.
+// outcome returns what docs/capture.md says of MySQL.
 func outcome(err error) capture.Status {
 	var refused *mysql.MySQLError
 	switch {

@@ -34,7 +34,7 @@ type failure struct {
 	says string // regular expression, on standard error
 }
 
-// failures are what a user can get wrong, or what can be wrong around the program. What a user can
+// failures list what a user can get wrong, or what can be wrong around the program. What a user can
 // mend has exit code 254.
 var failures = []failure{
 	// Files.
@@ -126,7 +126,7 @@ var failures = []failure{
 	{"too long ago", "demo --duration -1s", `duration`},
 }
 
-// mess is what is in the folder.
+// mess holds what is in the folder.
 func mess(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

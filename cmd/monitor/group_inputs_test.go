@@ -23,7 +23,7 @@ import (
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 )
 
-// groupInput is what the members of a test read: a unit for each source.
+// groupInput holds what the members of a test read: a unit for each source.
 type groupInput struct {
 	addresses []string                                               // of the broker's servers
 	together  bool                                                   // the units are one stream, with one order

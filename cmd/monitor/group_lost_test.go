@@ -63,7 +63,7 @@ func killMember(t *testing.T, m *groupMember) {
 	m.cmd.Wait() // it was killed
 }
 
-// storeLosses are what the store of a group loses while its members run. all: nothing is left.
+// storeLosses list what the store of a group loses while its members run. all: nothing is left.
 var storeLosses = map[string]struct {
 	state string
 	all   bool

@@ -137,7 +137,7 @@ func (r *groupRun) robbed(t *testing.T, m *groupMember, away, back func()) {
 	r.await(t, m.name+" to say which unit it has lost", func() bool { return m.logged("lost the unit") > lost })
 }
 
-// saidUnit is what a member logs of the beginning and the end of a term.
+// saidUnit matches what a member logs of the beginning and the end of a term.
 var saidUnit = regexp.MustCompile(`msg="(watches the unit|lost the unit|hands the unit over)" (unit=\S+ term=\d+)`)
 
 // hasUnit says whether the member watches a unit, by its log. It may hand over one that it has not begun to watch.
@@ -279,7 +279,7 @@ func (r *groupRun) checkTexts(t *testing.T, want map[string]string) {
 	}
 }
 
-// saidLost is what a member logs of a unit that another one has.
+// saidLost matches what a member logs of a unit that another one has.
 var saidLost = regexp.MustCompile(`msg="lost the unit" unit=(\S+) term=(\d+) to=(\S+)`)
 
 // checkLosses: a member says once which unit it has lost to whom. taken: somebody had it before the member could say so.

@@ -206,7 +206,7 @@ func (m *groupMember) proc(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(m.cmd.Process.Pid), name)
 }
 
-// processorTime is what the process has used.
+// processorTime returns what the process has used.
 func (m *groupMember) processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(m.proc("stat"))

@@ -21,7 +21,7 @@ import (
 	"github.com/isowatch/isowatch/internal/testnats"
 )
 
-// killInput is what a run reads.
+// killInput holds what a run reads.
 type killInput struct {
 	flags []string // of monitor run
 	// publish adds lines at the end, in order; they stay when it returns nil.

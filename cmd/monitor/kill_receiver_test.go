@@ -14,7 +14,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// told is what tells two deliveries of one finding apart.
+// told holds what tells two deliveries of one finding apart.
 type told struct {
 	id       string
 	revision int
@@ -64,7 +64,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	time.Sleep(time.Duration(r.rng.IntN(int(100 * time.Millisecond))))
 }
 
-// got is what was taken, and how often.
+// got returns what was taken, and how often.
 func (r *receiver) got() (counts map[told]int, faults []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -239,7 +239,7 @@ func storedIDs(t *testing.T, data string) map[string]int {
 	return ids
 }
 
-// plantedPrefix is what the ids of a planted group begin with: "p7-", and "" for
+// plantedPrefix returns what the ids of a planted group begin with: "p7-", and "" for
 // ids of other transactions or of several groups.
 func plantedPrefix(txns []string) string {
 	prefix := ""

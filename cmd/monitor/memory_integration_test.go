@@ -18,7 +18,7 @@ const (
 	// window that would hold them all.
 	limitedTxns   = 500_000
 	limitedMemory = "400MiB"
-	// limitedMost is what the process may take, in bytes: the limit, and what no limit of
+	// limitedMost bounds the memory of the process, in bytes: the limit, and what no limit of
 	// the runtime covers: code, and pages of the store that are mapped.
 	limitedMost = 700e6
 	// limitedPlant transactions lie between two anomalies, which are closer together than

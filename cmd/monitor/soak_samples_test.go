@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// samples are what the program took at a time, over its lives.
+// samples list what the program took at a time, over its lives.
 type samples struct {
 	began time.Time
 	list  []sample
@@ -44,7 +44,7 @@ func (s *samples) add(t *testing.T, m *lives) {
 	})
 }
 
-// diskUsage is what the folder's files hold in blocks: Badger's are sparse.
+// diskUsage returns what the folder's files hold in blocks: Badger's are sparse.
 func diskUsage(dir string) float64 {
 	sum := int64(0)
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 
 const dashboardPath = "../grafana/isowatch.json"
 
-// board is what the tests look at of a dashboard.
+// board holds what the tests look at of a dashboard.
 type board struct {
 	Panels []struct {
 		ID          int

@@ -62,7 +62,7 @@ var placeholder = regexp.MustCompile(`\{\{(\w+)\}\}`)
 // own are labels whose values are those of a test's processes.
 var own = []string{"instance", "job", "url", "version", "goversion"}
 
-// nameOf is what Grafana calls a series. Addresses have the names given. Without a legend it has its labels, which a table shows as columns.
+// nameOf returns what Grafana calls a series. Addresses have the names given. Without a legend it has its labels, which a table shows as columns.
 func nameOf(legend string, labels, names map[string]string) string {
 	if legend != "" {
 		return placeholder.ReplaceAllStringFunc(legend, func(of string) string {

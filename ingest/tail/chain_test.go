@@ -12,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/ingest"
 )
 
-// chain is what a rotation by renames does, step by step, to app.log and the rotated
+// chain does what a rotation by renames does, step by step, to app.log and the rotated
 // files that there are, keep of which are kept: the oldest is renamed first. The new
 // file holds text.
 func (f *folder) chain(rotated, keep int, text string) (steps []func() error) {

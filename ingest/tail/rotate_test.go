@@ -11,7 +11,7 @@ import (
 	"github.com/isowatch/isowatch/ingest"
 )
 
-// story is what happens to the files; each step is followed by a reader that
+// story holds what happens to the files; each step is followed by a reader that
 // has taken everything, or not, as the test wants it.
 type story struct {
 	name  string

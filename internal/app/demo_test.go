@@ -32,7 +32,7 @@ func (s *told) Unanswered(txn string) {
 	s.unanswered[txn] = true
 }
 
-// demoHistory is what the demo's clients publish in the time, which is not real.
+// demoHistory returns what the demo's clients publish in the time, which is not real.
 func demoHistory(t *testing.T, length time.Duration, seed uint64) (story *told, history string) {
 	t.Helper()
 	story = &told{unanswered: map[string]bool{}}

@@ -23,7 +23,7 @@ type metSource struct {
 	Units  []string `json:"units"` // in the order in which they met it
 }
 
-// metIn reads where sources were met, of these units only: another one is of settings before.
+// metIn reads in which of these units sources were met. A record may also name units of earlier settings.
 func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]metSource, err error) {
 	met = map[string]metSource{}
 	for _, v := range all {

@@ -11,14 +11,14 @@ import (
 // member has the unit, that member tells it.
 type unwatched struct {
 	since map[string]time.Time // by unit: when somebody last watched it, or when this member first met it
-	told  map[string]bool      // by unit: it is this member's to tell
+	told  map[string]bool      // by unit: this member has to tell it
 	free  int                  // units without a living owner
-	// looked is when this member looked last, and paused the longest time between two looks within the last two leases.
+	// looked is when this member looked last. paused is the longest time between two looks within the last two leases.
 	looked, pausedAt time.Time
 	paused           time.Duration
-	owns             int                  // units that are this member's in the store, and that it does not have
-	mine             map[string]time.Time // by unit: since when it is this member's and is not watched
-	stuck            map[string]bool      // units that are this member's, and that it has not watched for longer than patience
+	owns             int                  // how many units this member owns by the store, and does not watch
+	mine             map[string]time.Time // by unit: since when this member owns it and does not watch it
+	stuck            map[string]bool      // units that this member owns, and has not watched for longer than patience
 }
 
 // followUnits looks four times in a lease who watches what.

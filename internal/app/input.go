@@ -50,7 +50,7 @@ type input struct {
 	lastTime int64             // the broker's time of the latest message, ns
 	lost     []string          // the first losses of records since the start, in words
 	losses   int               // all of them
-	// unmatched are patterns that match no file, of so many.
+	// unmatched are the patterns that match no file, and patterns is how many there are.
 	unmatched []string
 	patterns  int
 }
@@ -218,7 +218,7 @@ func (a *App) openInputs(context.Context) error {
 	return nil
 }
 
-// addInput adds an input whose records are of the source of where they name none.
+// addInput adds an input. of is the source of the records that name none.
 // logs says that it writes its troubles to the log itself.
 func (a *App) addInput(name, of string, source ingest.Source, logs bool) *input {
 	i := &input{
@@ -268,7 +268,8 @@ func (a *App) openInput(in *config.PlacedInput) error {
 	return nil
 }
 
-// begun is the source. If the unit has lost its state, the source begins at a place that the state names.
+// begun returns the source, ready to be read. If the unit has lost its state, the source begins at a place that the
+// unit remembers.
 func (a *App) begun(source ingest.Source, in *config.PlacedInput) ingest.Source {
 	if a.options.unit == nil {
 		return source

@@ -74,7 +74,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 	return records, nil
 }
 
-// behindEnd: from is a position that the partition has not reached.
+// behindEnd is the error for a position that the partition has not reached.
 func behindEnd(from config.Bound, partition string) error {
 	return fmt.Errorf("--from %s is after the end of %s", from, partition)
 }
@@ -335,13 +335,13 @@ func (p *replaying) message(x *replayPart, m *ingest.Message) (passed bool) {
 	return x.after >= beyond
 }
 
-// early says whether m was stored before the range: what did not end in it.
+// early says whether m was stored before the range began. Then its transaction had ended before, too.
 func (p *replaying) early(m *ingest.Message) bool {
 	from := p.Config.From
 	return from.Kind == config.AtTime && m.Time > 0 && m.Time < from.Time-int64(p.Config.Watch.Contract.ClockDrift)
 }
 
-// clamped is the end, or the time of storing where a wrong clock puts it behind.
+// clamped is the end of a transaction, or the time when m was stored if a wrong clock puts the end after that.
 func (p *replaying) clamped(end int64, m *ingest.Message) int64 {
 	if m.Time > 0 {
 		return min(end, m.Time+int64(p.Config.Watch.Contract.ClockDrift))

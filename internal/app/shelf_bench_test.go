@@ -216,7 +216,7 @@ func TestBenchedPages(t *testing.T) {
 	}
 }
 
-// processorTime is what the process has taken of the processors so far.
+// processorTime returns what the process has taken of the processors so far.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -46,7 +46,7 @@ func lines(tb testing.TB, cfg workload.Config) [][]byte {
 	}
 }
 
-// levels are what a row's engine watches.
+// levels list what a row's engine watches.
 var levels = []struct {
 	name   string
 	levels []isolation.Level

@@ -323,7 +323,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 // BenchmarkCheckWeak runs monitor check at weak levels on histories of blind writes. The
-// bars are what AWDIT takes on such a history: processor time, and MiB in memory.
+// bars list what AWDIT takes on such a history: processor time, and MiB in memory.
 func BenchmarkCheckWeak(b *testing.B) {
 	monitor := program(b)
 	for _, form := range []string{"dbcop", "polysi", "jsonl"} {

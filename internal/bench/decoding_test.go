@@ -13,7 +13,7 @@ import (
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
-// decoded is what encoding/json makes of a record.
+// decoded holds what encoding/json makes of a record.
 type decoded struct {
 	Txn, Session, Status string
 	Seq, Start, End      int64

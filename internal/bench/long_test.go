@@ -91,7 +91,7 @@ func measureLong(b *testing.B, monitor string, count int) {
 	}
 }
 
-// diskUse is what the files of a folder hold, bytes.
+// diskUse returns what the files of a folder hold, bytes.
 func diskUse(b *testing.B, dir string) (n int64) {
 	b.Helper()
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -111,7 +111,7 @@ func diskUse(b *testing.B, dir string) (n int64) {
 	return n
 }
 
-// written is what the process has caused to be written to disk, bytes.
+// written returns what the process has caused to be written to disk, bytes.
 func (s *service) written(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", s.cmd.Process.Pid))

@@ -119,7 +119,7 @@ func stagesOf(e *engine.Engine) map[string]float64 {
 	return all
 }
 
-// bytesRead is what this process has read by system calls.
+// bytesRead returns what this process has read by system calls.
 func bytesRead() (n int64) {
 	text, _ := os.ReadFile("/proc/self/io")
 	for line := range strings.Lines(string(text)) {

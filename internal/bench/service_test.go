@@ -208,7 +208,7 @@ func (s *service) metrics(b *testing.B) map[string]float64 {
 	return all
 }
 
-// sent is what a publisher tells: when it sent the last transaction of each planted group, ns since
+// sent holds what a publisher tells: when it sent the last transaction of each planted group, ns since
 // the Unix epoch, and by how much it was behind its schedule at most.
 type sent struct {
 	At     map[string]int64

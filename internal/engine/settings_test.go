@@ -84,7 +84,7 @@ func (s *settled) findings() string {
 	return out.String()
 }
 
-// source is what is known of the only source, without what depends on how memory
+// source returns what is known of the only source, without what depends on how memory
 // was handed out.
 func (s *settled) source() engine.SourceStatus {
 	s.t.Helper()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// losses are what a store loses. again: its versions begin again, as in a new bucket. fresh: a process begins at once, and knows nothing.
+// losses list what a store loses. again: its versions begin again, as in a new bucket. fresh: a process begins at once, and knows nothing.
 var losses = []struct {
 	name         string
 	prefixes     []string

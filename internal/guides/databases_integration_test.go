@@ -100,7 +100,7 @@ func (n tally) String() string {
 	}
 }
 
-// row is what was found at one setting.
+// row holds what was found at one setting.
 type row struct {
 	expect, version string
 	transactions    int64

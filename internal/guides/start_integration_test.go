@@ -15,7 +15,7 @@ import (
 	"github.com/isowatch/isowatch/internal/testdb"
 )
 
-// answer is what a block of commands must end with.
+// answer holds what a block of commands must end with.
 type answer struct {
 	code int
 	says string // regular expression

@@ -19,7 +19,7 @@ const (
 	lastsEnv = "ISOWATCH_LIVE"
 	lasts    = 65 * time.Second
 	least    = 60 * time.Second
-	// seedEnv is what sessions and publishers draw from.
+	// seedEnv names the seed that sessions and publishers draw from.
 	seedEnv = "ISOWATCH_LIVE_SEED"
 	// declaredEnv adds a monitor that is told that the capture is complete and has its
 	// deletes. The machine must have a core for it.
@@ -33,7 +33,7 @@ const (
 // delay records beyond the lateness.
 const stagger = 20 * time.Millisecond
 
-// load is what each cell's sessions do. All cells together make 1,400 transactions a
+// load returns what each cell's sessions do. All cells together make 1,400 transactions a
 // second, 1,900 records of them, which databases and monitors do in some 60 s of CPU
 // time a minute.
 func load(c cell, seed uint64, duration time.Duration) probe.Options {

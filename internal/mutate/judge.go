@@ -20,7 +20,7 @@ type Judge struct {
 	Env     []string
 }
 
-// Verdict is what became of a mutant.
+// Verdict says what became of a mutant.
 type Verdict uint8
 
 const (
@@ -94,7 +94,7 @@ func build(root, pattern, dir string, judges []Judge) (*built, error) {
 	return b, nil
 }
 
-// slowest is what the tests may take without a mutation.
+// slowest is how long the tests may take without a mutation.
 const slowest = 10 * time.Minute
 
 // open builds the judge's binary, runs its tests without a mutation, and notes which mutants

@@ -32,7 +32,7 @@ type file struct {
 	tree *ast.File
 }
 
-// listed is what go list says of a package.
+// listed holds what go list says of a package.
 type listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles                       []string

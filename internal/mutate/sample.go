@@ -33,7 +33,7 @@ func (r *Room) without(m *Mutant) bool {
 	})
 }
 
-// Run is what to try. The mutants of a seed are the same as long as the code is: each is
+// Run holds what to try. The mutants of a seed are the same as long as the code is: each is
 // taken or not by its name.
 type Run struct {
 	Root     string
@@ -54,7 +54,7 @@ type Tried struct {
 	By      string // judge
 }
 
-// Result is what a run has found: what was tried in the order of names, and how many there are.
+// Result holds what a run has found: what was tried in the order of names, and how many there are.
 type Result struct {
 	Tried []Tried
 	All   map[string]Mutant // by package and name

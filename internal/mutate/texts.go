@@ -89,7 +89,7 @@ func (x *finder) refuse(texts map[string][]byte) (any bool, err error) {
 	return any, err
 }
 
-// helpers are what mutants call. They need no import.
+// helpers declare what mutants call. They need no import.
 const helpers = `
 type mutantOrdered interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64 | ~string

@@ -245,7 +245,7 @@ func (e *execution) commit(i int) (state, bool) {
 	return nil, false
 }
 
-// ofLater is what the i-th transaction finds where nothing is but for one who began when it
+// ofLater returns what the i-th transaction finds where nothing is but for one who began when it
 // had ended: no read shows it.
 const ofLater = -1 << 40
 
@@ -379,7 +379,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 	return local, true
 }
 
-// increments is what t adds to a counter, where the counter is when it commits.
+// increments returns what t adds to a counter, where the counter is when it commits.
 func increments(t *workload.Txn, key string) (sum int64, some bool) {
 	for i := range t.Ops {
 		if o := &t.Ops[i]; o.Kind == event.Inc && o.Key == key {
@@ -445,7 +445,7 @@ func setOf(set string, snapshot, local state) []int64 {
 	return elems
 }
 
-// rangeOf is what a range must return, or all of it whatever its limit: registers,
+// rangeOf returns what a range must return, or all of it whatever its limit: registers,
 // whose names begin with x.
 func rangeOf(o *workload.Op, snapshot, local state, whole bool) []workload.Row {
 	var rows []workload.Row
@@ -468,7 +468,7 @@ type cellValue struct {
 	value int64
 }
 
-// merged is what is there after the local changes, in the order of the cells.
+// merged returns what is there after the local changes, in the order of the cells.
 func merged(snapshot, local state) []cellValue {
 	var all []cellValue
 	for cell, now := range snapshot {

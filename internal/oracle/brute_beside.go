@@ -47,7 +47,7 @@ func PossibleBeside(h History, l Level, left func(o *workload.Op) Leaver) (bool,
 	})
 }
 
-// store is what is committed, and when: instants are twice the number of the step, and
+// store holds what is committed, and when: instants are twice the number of the step, and
 // somebody without a record wrote at odd ones.
 type store struct {
 	state   state

@@ -71,7 +71,7 @@ func (e *execution) mayRead(t *workload.Txn, at int) bool {
 	return slices.ContainsFunc(e.states, func(s state) bool { return slices.Equal(s[o.Key], []int64{o.Value}) })
 }
 
-// others is what the list read at the given place of t shows of other
+// others returns what the list read at the given place of t shows of other
 // transactions' appends; ok is false when it does not end in t's own.
 func others(t *workload.Txn, at int) (shown []int64, ok bool) {
 	o := t.Ops[at]
@@ -110,7 +110,7 @@ func (e *execution) listsShown() bool {
 
 func isAppended(t *workload.Txn, key string) bool { return len(appends(t, key)) > 0 }
 
-// appends are what t appends to the key, in order.
+// appends returns what t appends to the key, in order.
 func appends(t *workload.Txn, key string) []int64 {
 	var vs []int64
 	for _, o := range t.Ops {

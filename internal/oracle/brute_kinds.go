@@ -83,7 +83,7 @@ func cellsOf(h History) []string {
 	return slices.Compact(cells)
 }
 
-// opRead is what an operation saw of a cell that others left: these contents, or with
+// opRead holds what an operation saw of a cell that others left: these contents, or with
 // other, none of these; of a counter the sum.
 type opRead struct {
 	at    int

@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// Verdicts is what a history shows.
+// Verdicts holds what a history shows.
 type Verdicts struct {
 	// Violated says of each level whether the operations contradict it.
 	Violated map[Level]bool

@@ -21,7 +21,7 @@ type choice struct {
 	writers []int
 }
 
-// decide is what check says of h, with the writers of repeated values tried.
+// decide returns what check says of h, with the writers of repeated values tried.
 func decide(h History, check func(History) Verdicts) Verdicts {
 	v := check(h)
 	choices, unique := v.Graph.choices()
@@ -58,7 +58,7 @@ func decide(h History, check func(History) Verdicts) Verdicts {
 	return v
 }
 
-// Beside is what two histories show of which nothing in the one meets what is in the
+// Beside returns what two histories show of which nothing in the one meets what is in the
 // other. The graph stays that of v.
 func (v Verdicts) Beside(w Verdicts) Verdicts {
 	both := Verdicts{

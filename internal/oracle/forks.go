@@ -108,7 +108,7 @@ func (f *forks) dependencies() {
 	f.behind[n] = behind
 }
 
-// latest is what the last of the seen ones that wrote the key left there, 0 for nothing.
+// latest returns what the last of the seen ones that wrote the key left there, 0 for nothing.
 func (f *forks) latest(sees []bool, key string) (v int64) {
 	for j, seen := range sees {
 		if w, wrote := f.value[j][key]; seen && wrote {

@@ -50,7 +50,7 @@ func (a Anomaly) String() string {
 	return fmt.Sprintf("%s %v on %s", a.Name, a.Txns, a.Key)
 }
 
-// Graph is what the operations of a history imply.
+// Graph holds what the operations of a history imply.
 type Graph struct {
 	History History
 	// Counts says of each transaction whether it took effect: it committed, or
@@ -96,7 +96,7 @@ type writer struct {
 	final bool // the transaction's last of the key: the one it installs
 }
 
-// observation is what a transaction first saw of a key before its own writes to
+// observation holds what a transaction first saw of a key before its own writes to
 // it: the state of the snapshot that it read.
 type observation struct {
 	absent bool

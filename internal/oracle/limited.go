@@ -135,7 +135,7 @@ func (e *execution) closed(sees int) bool {
 	return true
 }
 
-// left is what these have left.
+// left returns what these have left.
 func (e *execution) left(sees int) state {
 	s := state{}
 	for at := range e.writes {

@@ -190,7 +190,7 @@ func (t *trial) complete() bool {
 	return false
 }
 
-// copied is what add and force change.
+// copied holds what add and force change.
 func (t *trial) copied() (leads [][]uint64, decided []bool) {
 	for i := range t.leads {
 		leads = append(leads, append([]uint64(nil), t.leads[i]...))

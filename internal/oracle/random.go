@@ -39,7 +39,7 @@ func Wide() Options {
 		Aborted: 0.08, Unknown: 0.1, Blind: 0.1, Repeat: 0.03, Corrupt: 0.4}
 }
 
-// policy is what the simulated store does with concurrent transactions.
+// policy says what the simulated store does with concurrent transactions.
 type policy uint8
 
 const (

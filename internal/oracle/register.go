@@ -104,7 +104,7 @@ func (g *Graph) registerRead(i int, key string, s registerState, wrote bool) {
 	}
 }
 
-// rereads are what i saw of a register when it read it again, before it wrote it,
+// rereads returns what i saw of a register when it read it again, before it wrote it,
 // and another version was there. Levels below read atomic allow that.
 func (g *Graph) rereads(i int, key string) []registerState {
 	var states []registerState

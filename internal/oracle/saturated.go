@@ -26,7 +26,7 @@ func SaturatedLevels() []Level {
 	return ls
 }
 
-// seenBy is what an operation of a transaction saw that others left: the state of
+// seenBy holds what an operation of a transaction saw that others left: the state of
 // its key, as the writer of the latest version in it, -1 for nobody's, or
 // ambiguousWriter, with a list.
 type seenBy struct {
@@ -40,7 +40,7 @@ type seenBy struct {
 // ambiguousWriter is for a value that several may have written.
 const ambiguousWriter = -2
 
-// externalReads are what i's reads saw before it wrote their keys. ok is false when
+// externalReads returns what i's reads saw before it wrote their keys. ok is false when
 // one saw what nobody installed, or one that should see i's own write does not:
 // then no level here holds.
 func (g *Graph) externalReads(i int) (observations []seenBy, ok bool) {
@@ -280,7 +280,7 @@ func someOrder(rest, order []*workload.Txn, fits func([]*workload.Txn) bool) boo
 	return false
 }
 
-// contents are what the versions of a key up to and with that of order[p] show: a
+// contents returns what the versions of a key up to and with that of order[p] show: a
 // register's value, a list's elements.
 func contents(order []*workload.Txn, p int, key string) []int64 {
 	var now []int64
@@ -415,7 +415,7 @@ func writesKey(t *workload.Txn, key string) bool {
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return o.Key == key && o.Kind != event.Read })
 }
 
-// ownWrites is what a transaction has written before one of its operations.
+// ownWrites holds what a transaction has written before one of its operations.
 type ownWrites struct {
 	values map[string][]int64 // a register's last value, a list's appends
 	list   map[string]bool

@@ -12,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
-// observeStore is what concurrent clients record of a store with the given bugs
+// observeStore returns what concurrent clients record of a store with the given bugs
 // in a second of fake time.
 func observeStore(t *testing.T, bugs workload.Bugs) (History, workload.Stats) {
 	t.Helper()

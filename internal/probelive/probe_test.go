@@ -191,7 +191,7 @@ func (r *run) first() string {
 	return ""
 }
 
-// summary is what was found, by anomaly.
+// summary returns what was found, by anomaly.
 func (r *run) summary() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -70,7 +70,7 @@ func violations(t *testing.T, name, level string) []finding.Finding {
 	return slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Kind != finding.KindViolation })
 }
 
-// wrongHeadline is what the headline lacks, "" for nothing.
+// wrongHeadline returns what the headline lacks, "" for nothing.
 func wrongHeadline(f *finding.Finding) string {
 	words := strings.Fields(f.Headline)
 	named := func(name string) bool {

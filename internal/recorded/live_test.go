@@ -252,7 +252,7 @@ func run(t *testing.T, s config.Service, expect string, sink *counting, stdin io
 	return sink.found
 }
 
-// promised is what the database behind a stream promises, by the stream's name.
+// promised returns what the database behind a stream promises, by the stream's name.
 func promised(name string) string {
 	for prefix, expect := range map[string]string{
 		"pg-serializable": "postgresql/serializable", "pg-repeatable-read": "postgresql/repeatable-read",

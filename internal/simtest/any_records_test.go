@@ -13,7 +13,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// anyRecords is what the records of anyStore show beside what it did. The zero value adds nothing.
+// anyRecords holds what the records of anyStore show beside what it did. The zero value adds nothing.
 type anyRecords struct {
 	rng      *rand.Rand
 	nulls    bool // some values are stored nulls
@@ -145,7 +145,7 @@ func (m *anyRecords) finish(records [][]byte) [][]byte {
 	return records
 }
 
-// accusations are what is told of the store. That a transaction asked for less is no fault of it.
+// accusations returns what is told of the store. That a transaction asked for less is no fault of it.
 func accusations(t *testing.T, cfg window.Config, records [][]byte) []finding.Finding {
 	t.Helper()
 	told, m := monitoredBy(t, cfg, records)

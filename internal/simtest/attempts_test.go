@@ -95,7 +95,7 @@ func (x attempts) draw(rng *rand.Rand) oracle.History {
 	return x.play(rng, append(all, last), keys)
 }
 
-// change is what a transaction does with a list: it reads it, appends to it, or both.
+// change returns what a transaction does with a list: it reads it, appends to it, or both.
 func change(rng *rand.Rand, key string, v int64) []workload.Op {
 	read, write := workload.Op{Kind: event.Read, Key: key, IsList: true}, workload.Op{Kind: event.Append, Key: key, Value: v}
 	return [][]workload.Op{{read}, {write}, {read, write}}[rng.IntN(3)]

@@ -183,7 +183,7 @@ T2: read x 1, read x 2`, "", "internal", "read-atomic"},
 // same transactions.
 var standFor = map[string]string{"lost-update": "G2-item"}
 
-// elleImplies is what models imply directly: reference of Elle, consistency_model.clj,
+// elleImplies holds what models imply directly: reference of Elle, consistency_model.clj,
 // as far as the models are named above or lie between those.
 var elleImplies = map[string][]string{
 	"strong-serializable":               {"serializable", "strong-snapshot-isolation", "strong-session-serializable"},

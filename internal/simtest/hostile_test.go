@@ -379,7 +379,7 @@ func TestEpochsDoNotMeet(t *testing.T) {
 	}
 }
 
-// both is what the oracle says of two epochs, of which each is judged by itself.
+// both returns what the oracle says of two epochs, of which each is judged by itself.
 func both(hs [2]oracle.History) oracle.Verdicts {
 	o := oracle.Check(hs[0]).Beside(oracle.Check(hs[1]))
 	g := *o.Graph

@@ -86,7 +86,7 @@ type mixture struct {
 	unknown   float64 // share of unknown outcomes
 }
 
-// content is what the store of a mixture holds of a key.
+// content holds what the store of a mixture holds of a key.
 type content struct {
 	value   int64 // 0: nothing
 	elems   []int64
@@ -145,7 +145,7 @@ func (x mixture) draw(rng *rand.Rand) oracle.History {
 	return h
 }
 
-// after is what o leaves of what was there.
+// after returns what o leaves of what was there.
 func after(o *workload.Op, was content) content {
 	switch o.Kind {
 	case event.Write, event.Insert:

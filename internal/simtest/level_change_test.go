@@ -90,7 +90,7 @@ func runChanging(cfg window.Config, b *event.Batch, changes []levelsAt) (m *wind
 	return m, began, m.Check()
 }
 
-// amongLater is what is left of h from the transaction at the given place on, when
+// amongLater returns what is left of h from the transaction at the given place on, when
 // what the others wrote is left out: if it contradicts a level, h does, without them.
 func amongLater(h oracle.History, at int) oracle.History {
 	type version struct {
@@ -175,7 +175,7 @@ func cycleThrough(o oracle.Verdicts, txns oracle.History, l isolation.Level) *or
 	return nil
 }
 
-// behindHorizon is what a withdrawn finding of one order may leave in others: what it had
+// behindHorizon matches what a withdrawn finding of one order may leave in others: what it had
 // set aside is offered anew, when it may be too late.
 var behindHorizon = regexp.MustCompile(`(^|; )\d+ edges? behind the horizon`)
 

@@ -112,7 +112,7 @@ type shrinker struct {
 
 var shrunkNames = regexp.MustCompile(`[a-z]+/[0-9]+|s[0-9]+-[0-9]+`)
 
-// likeness is what a smaller stream must tell first: another alert may be due to what was taken away.
+// likeness returns what a smaller stream must tell first: another alert may be due to what was taken away.
 func likeness(f finding.Finding) string {
 	if f.Kind == finding.KindHorizon {
 		return shrunkNames.ReplaceAllString(strings.Split(f.Explanation, "\n")[1], "#")
@@ -143,7 +143,7 @@ func (s *shrinker) only(keep func(o shrunkOp) (shrunkOp, bool)) (smaller []shrun
 	return smaller
 }
 
-// each are what is found in the operations, once each, in order.
+// each returns what is found in the operations, once each, in order.
 func (s *shrinker) each(of func(o shrunkOp) (key, value string, ok bool)) (found [][2]string) {
 	for _, r := range s.records {
 		for _, o := range r.ops {

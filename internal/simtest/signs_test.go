@@ -81,7 +81,7 @@ func told(found []finding.Finding) (all []oracle.Saw) {
 	return all
 }
 
-// applied is what an application did to a few keys: stock, which counts down and is filled up,
+// applied returns what an application did to a few keys: stock, which counts down and is filled up,
 // and marks, which are mostly new; with reads that are late, clocks apart, deletes, and what
 // aborted, or nobody knows, tried again.
 func applied(rng *rand.Rand) oracle.History {

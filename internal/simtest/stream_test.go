@@ -54,7 +54,7 @@ func streamOf(t *testing.T, kind workload.Kind, isolation workload.Isolation, se
 	}
 }
 
-// outcome is what a run of a stream gives.
+// outcome holds what a run of a stream gives.
 type outcome struct {
 	stored   string
 	findings []finding.Finding

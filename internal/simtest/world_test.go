@@ -251,7 +251,7 @@ func (w *world) back(p string) error {
 	return nil
 }
 
-// answers are what readers say that stand at the ends of their partitions, or
+// answers returns what readers say that stand at the ends of their partitions, or
 // cannot read them.
 func (w *world) answers() []ingest.Chunk {
 	var chunks []ingest.Chunk

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// closure is what saturation must come to, by trying everything again until nothing is
+// closure returns what saturation must come to, by trying everything again until nothing is
 // new: whether one node comes before another in every order, nil where a cycle is closed.
 func closure(p *Problem) [][]bool {
 	reach := make([][]bool, p.Nodes)

@@ -13,7 +13,7 @@ import (
 
 // Server is a server that a test may kill.
 type Server struct {
-	// URL is what clients connect to: of PostgreSQL that of its database, of MariaDB the
+	// URL is the address that clients connect to: of PostgreSQL that of its database, of MariaDB the
 	// data source name of its root user, as the Go driver reads it. A restart keeps it.
 	URL string
 	*server

@@ -138,7 +138,7 @@ func cellsOf(w *finding.Witness) []triedCell {
 	}
 	each(func(o *event.RecordOp) {
 		switch {
-		case o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set:
+		case o.OfParts():
 			sets[o.Key] = true
 		case o.Kind == event.Append || o.Kind == event.Inc || o.Data == event.Counter || o.Data == event.List || o.Flags&event.IsArray != 0:
 			odd[o.Key] = true

@@ -41,7 +41,7 @@ func history(t *testing.T, to *Target, workload string, o probe.Options, n int) 
 	return records
 }
 
-// judge is what a whole history shows of the levels, under the contract of a probe.
+// judge returns what a whole history shows of the levels, under the contract of a probe.
 func judge(t *testing.T, records []event.Record, levels string) map[string]string {
 	t.Helper()
 	c := config.WholeContract()

@@ -69,10 +69,10 @@ func (s *Registers) GiveUp(k uint32) {
 // ReplacedWhole takes back what rests on k having been appended or added to only: another
 // operation may have replaced or deleted it.
 func (s *Registers) ReplacedWhole(k uint32) {
-	switch s.Keys[k].Kind {
-	case event.List:
+	switch kind := s.Keys[k].Kind; {
+	case kind == event.List:
 		s.Above.List.Replaced(k)
-	case event.Set:
+	case kind.Parts():
 		s.Above.Set.Replaced(k)
 	}
 }

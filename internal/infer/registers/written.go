@@ -73,7 +73,8 @@ func (s *Registers) readMaybe(b *event.Batch, c *causes.Touch, n, i uint32, text
 
 // Written is the hash of the version that o writes to k, 0 for an unknown key.
 func (s *Registers) Written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
-	if (o.Kind == event.Delete || o.Kind == event.Remove) && s.Keys[k].Flags&ledger.Emptied != 0 && t.Status != event.Aborted {
+	removes := o.Kind == event.Delete || o.Kind == event.Remove
+	if removes && leavesNothing(&s.Keys[k], t) {
 		return ledger.NothingHash()
 	}
 	if o.Kind != event.Append && !causes.OfElement(o) {
@@ -85,18 +86,26 @@ func (s *Registers) Written(b *event.Batch, t *event.Txn, k uint32, o *event.Op)
 		}
 		if o.Kind == event.Inc {
 			s.Nameless = true
-			return s.tombstone(b, t) // that nobody can have named
+			return tombstoneOf(s.InEpoch(b, t, t.IDHash)) // that nobody can have named
 		}
 	}
-	if o.Kind == event.Delete || o.Kind == event.Remove {
-		return s.tombstone(b, t)
+	if removes {
+		return tombstoneOf(s.InEpoch(b, t, t.IDHash))
 	}
 	return o.ValueHash
 }
 
-// tombstone is the value of the version that a delete by t leaves.
-func (s *Registers) tombstone(b *event.Batch, t *event.Txn) event.Hash {
+// Removed is the hash of the version that t leaves of the part k of a value, which it removes.
+func (s *Registers) Removed(b *event.Batch, t *event.Txn, k uint32) event.Hash {
+	if leavesNothing(&s.Keys[k], t) {
+		return ledger.NothingHash()
+	}
 	return tombstoneOf(s.InEpoch(b, t, t.IDHash))
+}
+
+// leavesNothing says whether the version that t leaves of k, which it deletes, is the one that all deletes leave.
+func leavesNothing(k *ledger.Key, t *event.Txn) bool {
+	return k.Flags&ledger.Emptied != 0 && t.Status != event.Aborted
 }
 
 // tombstoneOf is the value of the version that a delete leaves. It is made of the transaction's id.

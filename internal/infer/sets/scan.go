@@ -435,10 +435,14 @@ func (s *Sets) AddElement(b *event.Batch, n, i, k uint32, o *event.Op) {
 
 // RemoveElement takes a remove from the set k by n, with the record of n.
 func (s *Sets) RemoveElement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
-	e := s.ElementKey(k, b.Bytes(o.Value), o.ValueHash)
+	s.RemovePart(b, t, n, i, s.ElementKey(k, b.Bytes(o.Value), o.ValueHash))
+}
+
+// RemovePart takes a remove of the element whose key is e by n, with the record of n.
+func (s *Sets) RemovePart(b *event.Batch, t *event.Txn, n, i, e uint32) {
 	s.Deletion(e, n)
 	c := s.TouchOf(e)
-	s.Write(c, n, i, s.Written(b, t, e, o))
+	s.Write(c, n, i, s.Removed(b, t, e))
 	c.Flags |= causes.Removed
 }
 

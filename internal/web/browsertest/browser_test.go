@@ -102,7 +102,7 @@ func (b *browser) do(what string, actions ...chromedp.Action) {
 	}
 }
 
-// value is what a JavaScript expression gives. A page that gives way to the next one meanwhile gives nothing.
+// value returns what a JavaScript expression gives. A page that gives way to the next one meanwhile gives nothing.
 func value[T any](b *browser, expression string) (v T) {
 	b.t.Helper()
 	b.do(expression, chromedp.ActionFunc(func(tab context.Context) error {

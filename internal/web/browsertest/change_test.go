@@ -120,13 +120,13 @@ func (b *browser) press(do, why string) {
 	b.do(do, chromedp.WaitReady(`input[name=why]`), chromedp.SetValue(`input[name=why]`, why), chromedp.Click(`button[value=`+do+`]`))
 }
 
-// marks are what the page says of who acknowledged or silenced.
+// marks returns what the page says of who acknowledged or silenced.
 func (b *browser) marks() string {
 	b.t.Helper()
 	return value[string](b, `[...document.querySelectorAll(".mark-of")].map((e) => e.textContent).join("\n")`)
 }
 
-// promised is what the promise of an expression gives.
+// promised returns what the promise of an expression gives.
 func (b *browser) promised(expression string) (text string) {
 	b.t.Helper()
 	b.do(expression, chromedp.Evaluate(expression, &text, chromedp.EvalAsValue, awaits))

@@ -76,7 +76,7 @@ func longReport(t *testing.T) string {
 	return page
 }
 
-// found is what the test reads of a finding.
+// found holds what the test reads of a finding.
 type found struct {
 	ID      string   `json:"id"`
 	Source  string   `json:"source"`

@@ -45,7 +45,7 @@ func chunkMost(js jetstream.JetStream) int {
 	return max(int(min(js.Conn().MaxPayload(), 1<<20))-headers, 1<<10)
 }
 
-// Place is what a URL says, nats://HOST,HOST/BUCKET?replicas=N.
+// Place holds what a URL says, nats://HOST,HOST/BUCKET?replicas=N.
 type Place struct {
 	Bucket   string
 	Servers  []string // URLs
