@@ -101,9 +101,13 @@ func (s *Strip) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// Stretch is a stretch of time in words.
+// Stretch is a stretch of time in words, to a second where it is not of whole minutes.
 func Stretch(from, to time.Time) string {
-	return from.UTC().Format("2006-01-02 15:04") + " to " + to.UTC().Format("2006-01-02 15:04 UTC")
+	form := "2006-01-02 15:04"
+	if whole := func(t time.Time) bool { return t.Equal(t.Truncate(time.Minute)) }; !whole(from) || !whole(to) {
+		form = "2006-01-02 15:04:05"
+	}
+	return from.UTC().Format(form) + " to " + to.UTC().Format(form) + " UTC"
 }
 
 // Tip is a tip about a stretch of time. A page's script adds when that is where the reader is.
