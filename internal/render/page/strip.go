@@ -101,10 +101,11 @@ func (s *Strip) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// Stretch is a stretch of time in words, to a second where it is not of whole minutes.
+// Stretch is a stretch of time in words: to a minute, or to a second where it is short and not of whole minutes.
 func Stretch(from, to time.Time) string {
 	form := "2006-01-02 15:04"
-	if whole := func(t time.Time) bool { return t.Equal(t.Truncate(time.Minute)) }; !whole(from) || !whole(to) {
+	whole := from.Equal(from.Truncate(time.Minute)) && to.Equal(to.Truncate(time.Minute))
+	if !whole && to.Sub(from) < 10*time.Minute {
 		form = "2006-01-02 15:04:05"
 	}
 	return from.UTC().Format(form) + " to " + to.UTC().Format(form) + " UTC"
