@@ -37,10 +37,10 @@ func TestReportHasEachGroup(t *testing.T) {
 	}{
 		{"few", []whole.Report{many("a", 2, 3)}, 6, []string{"6 findings in 2 groups"}},
 		{"a late group", []whole.Report{many("a", 2, 150)}, 100, []string{
-			"300 findings in 2 groups", `<a href="#a-1-0">`, "of path 1 <b>× 150</b>", "100 of the findings are in this file: one of each group at least", "200 more are counted here",
+			"300 findings in 2 groups", `<a href="#a-1-0">`, "of path 1 <b>× 150</b>", "This file shows 100 of them: the first of each group, and the earliest others. The other 200 are only counted.",
 			"98 more of this group", "51 more of this group are not in this file", "149 more of this group are not in this file"}},
 		{"many groups", []whole.Report{many("a", 130, 2)}, 100, []string{
-			"260 findings in 130 groups", "one of each group as long as there is room", "30 more groups, without an example in this file", "of path 129 <b>× 2</b>", "1 more of this group is not in this file"}},
+			"260 findings in 130 groups", "the first of each group, as long as there is room", "30 more groups, without an example in this file", "of path 129 <b>× 2</b>", "1 more of this group is not in this file"}},
 		{"many files", []whole.Report{many("a", 1, 200), many("b", 1, 90), many("c", 2, 100), many("d", 1, 100), many("e", 1, 100), many("f", 1, 100)}, 500, []string{
 			"<h2>f</h2>", `<a href="#f-0-0">`, `<a href="#c-1-0">`}},
 	} {
@@ -87,7 +87,7 @@ func TestReportOfManyFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"141 findings in 2 groups", "100 of the findings are in this file", "ticket of refund"} {
+	for _, want := range []string{"141 findings in 2 groups", "This file shows 100 of them", "ticket of refund"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the report has no %q", want)
 		}

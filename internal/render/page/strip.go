@@ -101,9 +101,14 @@ func (s *Strip) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// Stretch is a stretch of time in words.
+// Stretch is a stretch of time in words: to a minute, or to a second where it is short and not of whole minutes.
 func Stretch(from, to time.Time) string {
-	return from.UTC().Format("2006-01-02 15:04") + " to " + to.UTC().Format("2006-01-02 15:04 UTC")
+	form := "2006-01-02 15:04"
+	whole := from.Equal(from.Truncate(time.Minute)) && to.Equal(to.Truncate(time.Minute))
+	if !whole && to.Sub(from) < 10*time.Minute {
+		form = "2006-01-02 15:04:05"
+	}
+	return from.UTC().Format(form) + " to " + to.UTC().Format(form) + " UTC"
 }
 
 // Tip is a tip about a stretch of time. A page's script adds when that is where the reader is.

@@ -37,7 +37,7 @@ func TestStripOfReport(t *testing.T) {
 	timed := of(panes, true)
 	for _, want := range []string{
 		`aria-label="serializable, 60 parts: 2 violated, 1 unknown, 1 no violation found, 55 ok, 1 without data"`,
-		`<rect class="violated" x="50" y="0" width="10" height="18"><title data-from="2026-11-29T10:00:10Z" data-to="2026-11-29T10:00:12Z">`,
+		`<rect class="violated" x="50" y="0" width="10" height="18"><title data-from="2026-11-29T10:00:10Z" data-to="2026-11-29T10:00:12Z">violated, 2026-11-29 10:00:10 to 2026-11-29 10:00:12 UTC</title>`,
 		"The strip below a level has its verdict over time, in 60 parts from 2026-11-29 10:00 to 2026-11-29 10:01 UTC. The highest",
 	} {
 		if !strings.Contains(timed, want) {
