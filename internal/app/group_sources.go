@@ -131,8 +131,8 @@ func (g *Group) meet(ctx context.Context, u *unit, key, source string, m metSour
 	return err
 }
 
-// tellSplit has the unit take in that other units have records of the source. fresh: it knows of no lost input so far. Else the owner
-// before may have told it, and the unit's findings say so.
+// tellSplit has the unit take in that other units have records of the source. fresh: it knows of no lost input so far. Else the findings
+// of the unit tell whether an owner before has told it.
 func (g *Group) tellSplit(ctx context.Context, u *unit, a *App, m metSource, fresh bool) error {
 	others := strings.Join(slices.DeleteFunc(slices.Clone(m.Units), func(name string) bool { return name == u.name }), ", ")
 	if !u.told[m.Source] {
