@@ -44,12 +44,14 @@ func (k *Keeper) Refresh(ctx context.Context) bool {
 	}
 	k.mu.Unlock()
 	k.poke()
-	for k.named() < want {
-		if !wait(ctx) {
-			return false
+	for {
+		k.mu.Lock()
+		named, failed := k.copies.named >= want, !k.asked && k.copies.begun < want
+		k.mu.Unlock()
+		if named || failed || !wait(ctx) {
+			return named
 		}
 	}
-	return true
 }
 
 // copies counts them: those that were begun, the latest that was written, and the latest that the state names.
@@ -63,10 +65,4 @@ func (k *Keeper) copied(well bool) {
 		k.copies.begun--
 	}
 	k.copies.there = k.copies.begun
-}
-
-func (k *Keeper) named() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.copies.named
 }
