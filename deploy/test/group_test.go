@@ -1,11 +1,13 @@
 package deploytest
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 )
 
 func groupValues(more map[string]any) map[string]any {
@@ -30,6 +32,9 @@ func TestGroupedPods(t *testing.T) {
 	data := find[*corev1.ConfigMap](t, all).Data
 	if text := data["group.yaml"]; len(data) != 1 || !strings.Contains(text, "state: s3://b/p") || strings.Contains(text, "self-test") {
 		t.Errorf("configuration %v", data)
+	}
+	if p := find[*policyv1.PodDisruptionBudget](t, all).Spec; p.MaxUnavailable.IntValue() != 1 || !maps.Equal(p.Selector.MatchLabels, set.Spec.Selector.MatchLabels) {
+		t.Errorf("the disruption budget is %+v, of the pods %v", p, set.Spec.Selector.MatchLabels)
 	}
 	scaled := find[*appsv1.StatefulSet](t, objects(t, groupValues(map[string]any{"autoscaling": map[string]any{"enabled": true}})))
 	if scaled.Spec.Replicas != nil {

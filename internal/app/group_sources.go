@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/window"
@@ -129,10 +131,18 @@ func (g *Group) meet(ctx context.Context, u *unit, key, source string, m metSour
 	return err
 }
 
-// tellSplit has the unit take in that other units have records of the source. fresh: it knows of no lost input so far.
+// tellSplit has the unit take in that other units have records of the source. fresh: it knows of no lost input so far. Else the findings
+// of the unit tell whether an owner before has told it.
 func (g *Group) tellSplit(ctx context.Context, u *unit, a *App, m metSource, fresh bool) error {
 	others := strings.Join(slices.DeleteFunc(slices.Clone(m.Units), func(name string) bool { return name == u.name }), ", ")
 	if !u.told[m.Source] {
+		if !fresh {
+			told, err := a.toldSplit(m.Source, others)
+			if err != nil {
+				return err
+			}
+			fresh = !told
+		}
 		u.told[m.Source] = true
 		u.log.Error("a source is in two units of the group: its levels are unknown. Give it one stream, subject or topic", "source", m.Source, "other", others)
 	}
@@ -142,8 +152,27 @@ func (g *Group) tellSplit(ctx context.Context, u *unit, a *App, m metSource, fre
 	ctx, cancel := context.WithTimeout(ctx, g.config.Group.Lease) // the unit may be ending
 	defer cancel()
 	return a.engine.Lose(ctx, m.Source, window.Gap{
-		Partition: others, Reason: fmt.Sprintf("the source is in two units of the group, %s and %s: give it one stream, subject or topic", u.name, others),
+		Partition: others, Reason: fmt.Sprintf(splitReason+", %s and %s: give it one stream, subject or topic", u.name, others),
 	})
+}
+
+// splitReason is in the explanation of a finding about such a source.
+const splitReason = "the source is in two units of the group"
+
+// toldSplit says whether a finding names these units as others of the source.
+func (a *App) toldSplit(source, others string) (told bool, err error) {
+	enough := errors.New("it is found")
+	err = engine.Reader{Store: a.store}.Each(func(f *finding.Finding) error {
+		if f.Source == source && f.Kind == finding.KindGap && strings.Contains(f.Explanation, splitReason) && strings.Contains(f.Explanation, others) {
+			told = true
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return told, err
 }
 
 // splitSources are the units of a group's sources that are met in two of them, by source.

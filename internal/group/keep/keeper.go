@@ -85,8 +85,8 @@ type Keeper struct {
 	names   []string // objects of data
 	lost    bool     // the store has lost a part of data
 	begins  uint64   // where what data needs of the log begins
-	copies  int      // that came into the state
 	asked   bool     // for a copy, by Refresh
+	copies  copies
 
 	wake      chan struct{}
 	committed chan struct{} // holds one token when a write is done
@@ -425,7 +425,7 @@ func (k *Keeper) wrote(next *record, data []byte, from uint64, n int, through ui
 	k.written, k.at, k.data, k.names = max(k.written, through), time.Now(), data, slices.Sorted(maps.Keys(names))
 	k.begins = next.start()
 	if rebased {
-		k.copies++
+		k.copies.named = k.copies.there
 	}
 	if !k.lost || rebased {
 		k.lost, k.failed = false, nil
@@ -514,6 +514,7 @@ func (k *Keeper) startBase(st *isostore.Store) error {
 			k.broken, k.log = false, nil
 		}
 		k.baseLog, k.asked = k.from+uint64(len(k.log)), false
+		k.copies.begun++
 	})
 	if err != nil {
 		return err
@@ -539,6 +540,7 @@ func saveCopy(ctx context.Context, o store.Objects, name string, c *isostore.Cop
 // took takes a copy that is written. The next write names it.
 func (k *Keeper) took(b based) {
 	k.basing = nil
+	k.copied(b.err == nil)
 	if b.err != nil {
 		k.fail(b.err)
 		k.pause()

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -16,8 +17,8 @@ import (
 
 const space isostore.Space = 'x'
 
-// TestKeeper: whatever the sizes, and while writes fail, a store that is made of the last state that was written
-// holds what the unit's store held when it was written, and the objects are those that it names.
+// TestKeeper: whatever the sizes, and while writes fail, a store that is made of a state that was written
+// holds what the unit's store held at some instant before, and of the last one what it held in the end. The objects are those that it names.
 func TestKeeper(t *testing.T) {
 	for name, s := range map[string]sizes{
 		"as released":      defaultSizes,
@@ -45,7 +46,8 @@ func keepRandomly(t *testing.T, s sizes, seed uint64) {
 	var mu sync.Mutex
 	fails, state, through := false, []byte(nil), uint64(0)
 	want := map[string]string{}
-	for life := range 3 { // each goes on with the state of the one before
+	held, writes := map[string]bool{fmt.Sprint(want): true}, 0 // by the unit's store so far
+	for life := range 3 {                                      // each goes on with the state of the one before
 		var k *Keeper
 		o := Options{
 			Objects: objects, Unit: "u.", Name: fmt.Sprintf("u.%d", life), State: state, Through: through, Written: func() {},
@@ -55,6 +57,11 @@ func keepRandomly(t *testing.T, s sizes, seed uint64) {
 				defer mu.Unlock()
 				if fails {
 					return false
+				}
+				if writes++; writes%5 == 0 {
+					if got, err := contentOf(objects, data); err != nil || !held[fmt.Sprint(got)] {
+						t.Errorf("seed %d, life %d: a state holds %v (%v), which the unit's store never did", seed, life, got, err)
+					}
 				}
 				state, through = data, n
 				go k.Done()
@@ -79,16 +86,22 @@ func keepRandomly(t *testing.T, s sizes, seed uint64) {
 				value = "urgent"
 			}
 			e := isostore.Entry{Space: space, Key: []byte(key), Value: []byte(value), Delete: rng.IntN(5) == 0}
-			if err := st.Commit([]isostore.Entry{e}); err != nil {
-				t.Fatal(err)
-			}
 			if want[key] = value; e.Delete {
 				delete(want, key)
 			}
+			mu.Lock()
+			held[fmt.Sprint(want)] = true
 			if rng.IntN(40) == 0 {
-				mu.Lock()
 				fails = !fails
-				mu.Unlock()
+			}
+			mu.Unlock()
+			if err := st.Commit([]isostore.Entry{e}); err != nil {
+				t.Fatal(err)
+			}
+			if rng.IntN(150) == 0 { // as an owner that is about to end does
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rng.IntN(int(2*retryPause))))
+				k.Refresh(ctx)
+				cancel()
 			}
 		}
 		mu.Lock()
@@ -115,15 +128,21 @@ func restoreQuietly(t *testing.T, k *Keeper, st *isostore.Store, state []byte) {
 	k.log, k.broken, k.from = nil, false, k.record.end()
 }
 
-func compare(t *testing.T, objects *file.Store, state []byte, want map[string]string) {
-	t.Helper()
+// contentOf is what a store that is made of the state holds.
+func contentOf(objects *file.Store, state []byte) (map[string]string, error) {
 	got := map[string]string{}
-	err := Read(t.Context(), objects, state, func(e isostore.Entry) error {
+	err := Read(context.Background(), objects, state, func(e isostore.Entry) error {
 		if got[string(e.Key)] = string(e.Value); e.Delete {
 			delete(got, string(e.Key))
 		}
 		return nil
 	})
+	return got, err
+}
+
+func compare(t *testing.T, objects *file.Store, state []byte, want map[string]string) {
+	t.Helper()
+	got, err := contentOf(objects, state)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("the state holds %v (%v), want %v", got, err, want)
 	}

@@ -12,7 +12,7 @@ const refreshLook = 10 * time.Millisecond
 // next one has less to do again. It returns when the copy is in the state, or when ctx ends. It says whether there is a new copy.
 func (k *Keeper) Refresh(ctx context.Context) bool {
 	k.mu.Lock()
-	behind, copies := k.from+uint64(len(k.log))-k.begins, k.copies
+	behind := k.from + uint64(len(k.log)) - k.begins
 	k.mu.Unlock()
 	if behind < k.sizes.refresh {
 		return false
@@ -38,20 +38,31 @@ func (k *Keeper) Refresh(ctx context.Context) bool {
 		}
 	}
 	k.mu.Lock()
-	k.asked = true
+	want := k.copies.begun
+	if k.copies.there == want { // else one is under way
+		k.asked, want = true, want+1
+	}
 	k.mu.Unlock()
 	k.poke()
-	for k.count() == copies {
-		if !wait(ctx) {
-			return false
+	for {
+		k.mu.Lock()
+		named, failed := k.copies.named >= want, !k.asked && k.copies.begun < want
+		k.mu.Unlock()
+		if named || failed || !wait(ctx) {
+			return named
 		}
 	}
-	return true
 }
 
-// count is how many copies have come into the state.
-func (k *Keeper) count() int {
+// copies counts them: those that were begun, the latest that was written, and the latest that the state names.
+type copies struct{ begun, there, named int }
+
+// copied: the copy under way has ended.
+func (k *Keeper) copied(well bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.copies
+	if !well {
+		k.copies.begun--
+	}
+	k.copies.there = k.copies.begun
 }

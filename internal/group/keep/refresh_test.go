@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync/atomic"
@@ -80,5 +81,41 @@ func TestRefresh(t *testing.T) {
 	compare(t, objects, *state.Load(), want)
 	if k.Refresh(t.Context()) {
 		t.Error("a keeper that has ended makes a copy")
+	}
+}
+
+// fullObjects takes no object any more.
+type fullObjects struct{ *file.Store }
+
+func (fullObjects) PutObject(context.Context, string, []byte) error { return errors.New("it is full") }
+
+// TestRefreshFails: an owner whose copy cannot be written does not wait for another one.
+func TestRefreshFails(t *testing.T) {
+	objects, err := file.Open(&url.URL{Scheme: "file", Path: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k *Keeper
+	k, err = New(Options{Objects: fullObjects{objects}, Unit: "u.", Name: "u.1", Written: func() {},
+		Findings: func([]isostore.Entry) (uint64, bool, bool) { return 0, false, false },
+		Commit:   func([]byte, uint64) bool { go k.Done(); return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := isostore.Open(t.TempDir(), isostore.Options{MemTable: 1 << 20, Committed: k.Committed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	k.sizes.refresh = 1
+	k.Start(st)
+	if err := st.Commit([]isostore.Entry{{Space: space, Key: []byte("k")}}); err != nil {
+		t.Fatal(err)
+	}
+	if k.Refresh(t.Context()) || k.Status().Failed == nil {
+		t.Errorf("there is a new copy, or its fault is not told: %v", k.Status().Failed)
+	}
+	if err := k.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
