@@ -245,7 +245,7 @@ func (e *execution) commit(i int) (state, bool) {
 	return nil, false
 }
 
-// ofLater returns what the i-th transaction finds where nothing is but for one who began when it
+// ofLater stands for what the i-th transaction finds where nothing is but for one who began when it
 // had ended: no read shows it.
 const ofLater = -1 << 40
 
