@@ -103,7 +103,7 @@ func (r *frozenRun) run(nodes []uint32) {
 			if !r.m.askedUnder(t, r.m.views[r.view]) {
 				r.m.infer.EachBlindRead(t, func(k, v uint32) {
 					if (!r.ahead || !r.m.infer.Unwritten(v)) && !r.m.leftThere(r.view, r.last(k), v) {
-						fits = false
+						fits = fits && r.m.infer.Unsearched(v) // counted as ambiguous: no order decides it
 						r.noteAbsent(t, v)
 					}
 				})

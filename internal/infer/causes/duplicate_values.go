@@ -22,6 +22,12 @@ func (s *Absences) SureRegister(v uint32) bool {
 // Searched says whether the writer is searched, since several are possible.
 func (s *Absences) Searched(v uint32) bool { return s.Versions[v].Possible > 1 && s.Searchable(v) }
 
+// Unsearched says whether v has several possible writers, and the contract lets nobody search them.
+// Each read of it is counted as ambiguous, and no order decides it.
+func (s *Absences) Unsearched(v uint32) bool {
+	return (s.Opt.Observed || s.Opt.Ordered) && s.Versions[v].Flags&ledger.Ambiguous != 0
+}
+
 // CountAmbiguous counts a read of v, which several may have written. In a window its reader may have
 // retired when no writer was known. Then it was not checked whether the frozen order left v there.
 func (s *Absences) CountAmbiguous(v uint32) {
