@@ -254,7 +254,12 @@ func (a *Alertmanager) withdrawn(key string, x *alertState, ends time.Time) post
 	p.StartsAt = x.Withdrawn
 	p.Labels["alertname"], p.Labels["severity"] = "IsolationWithdrawn", "info"
 	p.Annotations["summary"] = "Findings were withdrawn: later records explain them, or show another anomaly."
-	p.Annotations["description"] = fmt.Sprintf("%s: %s of %s. It was told, and is taken back.", label(x.Pattern.Source), finding.Counted(int64(x.Findings), "finding", "findings"), label(x.Title))
+	p.Annotations["description"] = fmt.Sprintf(
+		"%s: %s of %s. It was told, and is taken back.",
+		label(x.Pattern.Source),
+		finding.Counted(int64(x.Findings), "finding", "findings"),
+		label(x.Title),
+	)
 	for _, of := range []string{"headline", "meaning", "causes", "next", "cycle", "proof"} {
 		delete(p.Annotations, of)
 	}

@@ -123,7 +123,11 @@ func (a *asking) promisedToAll(weakest []isolation.Level) []isolation.Level {
 	selects := func(l isolation.Level) bool { return l.Underlying().Selects() }
 	if len(a.asked) > 0 {
 		// The readers of a single anti-dependency were asked whether they were promised this.
-		if k := slices.IndexFunc(weakest, func(l isolation.Level) bool { return l.Underlying() == isolation.ConsistentView }); k >= 0 && !slices.ContainsFunc(weakest, func(l isolation.Level) bool { return !selects(l) }) {
+		if k := slices.IndexFunc(
+			weakest,
+			func(l isolation.Level) bool { return l.Underlying() == isolation.ConsistentView },
+		); k >= 0 &&
+			!slices.ContainsFunc(weakest, func(l isolation.Level) bool { return !selects(l) }) {
 			return weakest[k : k+1]
 		}
 	}

@@ -17,7 +17,34 @@ func (m *Machine) apply(cause string) {
 	if len(o.Edges) > edgeBudgetPerTxn {
 		m.keepToEdgeBudget()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Parted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 && m.infer.Unsigned() {
+	if len(
+		o.Gone,
+	)|len(
+		o.Replaced,
+	)|len(
+		o.Kills,
+	)|len(
+		o.Supplied,
+	)|len(
+		o.Ambiguous,
+	)|len(
+		o.Parted,
+	)|len(
+		o.Left,
+	)|len(
+		o.Deletions,
+	)|len(
+		o.Anomalies,
+	)|len(
+		m.finder.doomed,
+	)|len(
+		m.finder.retries,
+	)|len(
+		m.finder.diverged,
+	)|len(
+		m.saturated.void,
+	) == 0 &&
+		m.infer.Unsigned() {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.saturated.on {

@@ -42,11 +42,22 @@ func (c Contract) String() string {
 		}
 		return no
 	}
-	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,isolation=%s,begins=%s,sessions=%s,clock-drift=%v",
-		text(c.Complete, "partial", "complete"), text(c.Existing, "empty", "existing"), text(c.UnmonitoredWriters, "no", "yes"),
-		text(c.DeletesUnseen, "recorded", "unseen"), c.identity(), text(c.NumericVersions, "none", "numeric"),
-		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, text(c.IgnoreIsolation, "respect", "ignore"),
-		text(c.Begins, "unrecorded", "recorded"), text(c.ClosedSessions, "open", "closed"), c.ClockDrift)
+	return fmt.Sprintf(
+		"capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,isolation=%s,begins=%s,sessions=%s,clock-drift=%v",
+		text(c.Complete, "partial", "complete"),
+		text(c.Existing, "empty", "existing"),
+		text(c.UnmonitoredWriters, "no", "yes"),
+		text(c.DeletesUnseen, "recorded", "unseen"),
+		c.identity(),
+		text(c.NumericVersions, "none", "numeric"),
+		c.TrustCommitTS,
+		c.SequentialKeys,
+		c.LinearizableKeys,
+		text(c.IgnoreIsolation, "respect", "ignore"),
+		text(c.Begins, "unrecorded", "recorded"),
+		text(c.ClosedSessions, "open", "closed"),
+		c.ClockDrift,
+	)
 }
 
 // identity says what tells the versions of a register from each other.
@@ -158,7 +169,8 @@ func (c Config) WithDefaults() Config {
 	if len(c.Levels) == 0 {
 		c.Levels = isolation.Watched()
 	}
-	if slices.Contains(c.Levels, linearizable) && !c.Unbounded && !slices.ContainsFunc(c.Levels, func(l isolation.Level) bool { return l.Underlying().Implies(isolation.SnapshotIsolation) }) {
+	if slices.Contains(c.Levels, linearizable) && !c.Unbounded &&
+		!slices.ContainsFunc(c.Levels, func(l isolation.Level) bool { return l.Underlying().Implies(isolation.SnapshotIsolation) }) {
 		c.Levels = append(slices.Clone(c.Levels), isolation.Level{Base: isolation.Serializable}) // whose order says what may be forgotten
 	}
 	if c.Expect == (isolation.Level{}) {

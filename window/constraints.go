@@ -208,7 +208,11 @@ func (o *choices) unchosenReason() string {
 	if n == 0 {
 		return ""
 	}
-	return finding.Counted(n, "key without a known version order, which only serializable and snapshot-isolation look for", "keys without a known version order, which only serializable and snapshot-isolation look for")
+	return finding.Counted(
+		n,
+		"key without a known version order, which only serializable and snapshot-isolation look for",
+		"keys without a known version order, which only serializable and snapshot-isolation look for",
+	)
 }
 
 // misfitReason is why the level's verdict is unknown while a stream runs. The frozen part of
@@ -219,7 +223,11 @@ func (o *choices) misfitReason(l isolation.Level) string {
 	if least == 0 {
 		return ""
 	}
-	return finding.Counted(least, "read of blind writes that does not fit the order of what left the window", "reads of blind writes that do not fit the order of what left the window")
+	return finding.Counted(
+		least,
+		"read of blind writes that does not fit the order of what left the window",
+		"reads of blind writes that do not fit the order of what left the window",
+	)
 }
 
 // constraints are a view's graph and its unordered keys in the terms of package

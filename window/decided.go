@@ -45,18 +45,48 @@ func (m *Machine) openCauses() []openReads {
 	return []openReads{
 		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)", c.Observed},
 		{"found-nothing", m.absentOpen, m.nothingText(), others || c.Existing || c.DeletesUnseen || c.Observed},
-		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`", others || c.Existing || c.Observed},
+		{
+			"unrecorded-values",
+			by(infer.OpenUnrecorded),
+			"no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`",
+			others || c.Existing || c.Observed,
+		},
 		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique", c.Observed},
-		{"one-writer", by(infer.OpenOne), "one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`", c.Observed},
-		{"written-meanwhile", by(infer.OpenMeanwhile), "what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`", c.Observed},
-		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique", false},
+		{
+			"one-writer",
+			by(infer.OpenOne),
+			"one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`",
+			c.Observed,
+		},
+		{
+			"written-meanwhile",
+			by(infer.OpenMeanwhile),
+			"what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`",
+			c.Observed,
+		},
+		{
+			"searched-values",
+			m.choices.searchedOpen,
+			"several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique",
+			false,
+		},
 		{"no-writer", by(infer.OpenUnattributed), m.writerText(), others},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read", false},
-		{"row-versions", by(infer.OpenRow), "a column of a row, and its version may be of a write of another column. Record the row under one key, with all its columns in the value", false},
+		{
+			"row-versions",
+			by(infer.OpenRow),
+			"a column of a row, and its version may be of a write of another column. Record the row under one key, with all its columns in the value",
+			false,
+		},
 		{"counters", m.sums.countersOpen, m.counterText(), false},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window", false},
 		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked", false},
-		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window", false},
+		{
+			"horizon",
+			func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) },
+			"of what is behind the window: replay the range, or use a wider --window",
+			false,
+		},
 	}
 }
 

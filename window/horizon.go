@@ -89,7 +89,8 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
-	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) && !s.saturated.forces(e.To, e.From) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) && !s.saturated.forces(e.To, e.From) ||
+		s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}

@@ -58,11 +58,23 @@ func (q *question) lacksOfRecords() []lack {
 // lacksOfOrders are the rows about what the theories could not decide.
 func (q *question) lacksOfOrders() []lack {
 	return []lack{
-		{(*question).unreadAppends, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order", nil, ofRecords},
+		{
+			(*question).unreadAppends,
+			"pair of appends that nobody read and that have no known order",
+			"pairs of appends that nobody read and that have no known order",
+			nil,
+			ofRecords,
+		},
 		{(*question).misread, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows", nil, ofRecords},
 		{(*question).contradictedKeys, "key whose reads contradict each other", "keys whose reads contradict each other", nil, ofRecords},
 		{(*question).diverged, "lost update after which a key has no known order", "lost updates after which keys have no known order", nil, ofRecords},
-		{(*question).unsettledWeaker, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided", nil, ofRecords},
+		{
+			(*question).unsettledWeaker,
+			"transaction that asked for a weaker level that is not decided",
+			"transactions that asked for weaker levels that are not decided",
+			nil,
+			ofRecords,
+		},
 		{(*question).deletedRows, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted", nil, ofRecords},
 		{(*question).tolerated, "lost update at a level that allows it", "lost updates at levels that allow them", nil, ofRecords},
 		{(*question).looseCounters, "counter whose increments have no known order", "counters whose increments have no known order", nil, ofRecords},
@@ -74,15 +86,33 @@ func (q *question) lacksOfOrders() []lack {
 		{func(q *question) int64 { return q.counters.Unattributed }, "value that no record wrote", "values that no record wrote", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Ambiguous }, "value with several possible writers", "values with several possible writers", nil, ofReads},
 		{func(q *question) int64 { return q.counters.Repeating }, "read of a key whose values repeat", "reads of keys whose values repeat", nil, ofReads},
-		{func(q *question) int64 { return q.counters.OfRows }, "version of a column that may be of a write of another column", "versions of columns that may be of writes of other columns", nil, ofReads},
+		{
+			func(q *question) int64 { return q.counters.OfRows },
+			"version of a column that may be of a write of another column",
+			"versions of columns that may be of writes of other columns",
+			nil,
+			ofReads,
+		},
 		{func(q *question) int64 { return q.counters.Uncheckable }, "key without a known version order", "keys without a known version order", nil, ofReads},
 		{says: func(q *question) string { return q.choices.unorderedReason(q.level) }},
 		{func(q *question) int64 { return q.counters.Ignored }, "operation of a kind that is not checked", "operations of kinds that are not checked", nil, ofRecords},
 		{func(q *question) int64 { return q.counters.Gaps }, "missing record", "missing records", nil, ofRecords},
 		{func(q *question) int64 { return q.counters.Contradictory }, "contradictory record", "contradictory records", nil, ofRecords},
-		{func(q *question) int64 { return q.levelChanges.horizonOf(q.level) }, "dependency on a transaction that had left the window", "dependencies on transactions that had left the window", nil, ofRecords},
+		{
+			func(q *question) int64 { return q.levelChanges.horizonOf(q.level) },
+			"dependency on a transaction that had left the window",
+			"dependencies on transactions that had left the window",
+			nil,
+			ofRecords,
+		},
 		{func(q *question) int64 { return q.counters.DeadLetters }, "bad record", "bad records", nil, ofRecords},
-		{func(q *question) int64 { return q.Counters.LeftOutEdges }, "dependency that was left out to save memory", "dependencies that were left out to save memory", nil, ofRecords},
+		{
+			func(q *question) int64 { return q.Counters.LeftOutEdges },
+			"dependency that was left out to save memory",
+			"dependencies that were left out to save memory",
+			nil,
+			ofRecords,
+		},
 		{func(q *question) int64 { return q.Counters.Unverified }, "proof that could not be verified", "proofs that could not be verified", nil, ofRecords},
 	}
 }

@@ -126,7 +126,10 @@ func (m *Machine) changeLevels() {
 	for _, l := range after {
 		if !slices.Contains(before, l) {
 			_, ordered := l.View()
-			m.levelChanges.begun = append(m.levelChanges.begun, begun{level: l, Tick: m.clock.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || bySaturation(l)})
+			m.levelChanges.begun = append(
+				m.levelChanges.begun,
+				begun{level: l, Tick: m.clock.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || bySaturation(l)},
+			)
 		}
 	}
 	if _, next := views(after); !slices.Equal(next, m.views) {

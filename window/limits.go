@@ -303,7 +303,11 @@ func (h *finder) limitReason(l isolation.Level) string {
 	case x == nil || x.Open+x.Unread == 0:
 		return ""
 	case x.Open == 0:
-		return finding.Counted(x.Unread, "cycle that this level may not allow in any order of the appends that nobody read", "cycles that this level may not allow in any order of the appends that nobody read")
+		return finding.Counted(
+			x.Unread,
+			"cycle that this level may not allow in any order of the appends that nobody read",
+			"cycles that this level may not allow in any order of the appends that nobody read",
+		)
 	}
 	return finding.Counted(x.Open, "cycle that this level allows, and that may hide one that it does not", "cycles that this level allows, and that may hide some that it does not")
 }

@@ -55,7 +55,12 @@ func (g *missedGroup) sessions() (pattern, epoch string) { return g.Pattern, g.F
 func (g *missedGroup) says(s *reports) (headline, explanation string) {
 	headline = finding.Counted(g.Count, "record is missing.", "records are missing.")
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s missing, in %s: the numbers (seq) of their sessions are not in a row.", finding.Counted(g.Count, "record is", "records are"), finding.Counted(g.Places, "place", "places"))
+	fmt.Fprintf(
+		&b,
+		"%s missing, in %s: the numbers (seq) of their sessions are not in a row.",
+		finding.Counted(g.Count, "record is", "records are"),
+		finding.Counted(g.Places, "place", "places"),
+	)
 	b.WriteString(g.who(s, g.Pattern, "of no session", maxMissedGroups))
 	for _, where := range g.Where {
 		b.WriteString("\n  - " + where)

@@ -36,8 +36,13 @@ func (r *Repeats) Keys() string {
 
 // String says what it means for a reader, and what to do.
 func (r *Repeats) String() string {
-	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %s decided. Record a version with each operation (PostgreSQL: xmin).",
-		r.Keys(), r.Why, r.Decided, finding.Counted(r.Reads, "read is", "reads are"))
+	return fmt.Sprintf(
+		"Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %s decided. Record a version with each operation (PostgreSQL: xmin).",
+		r.Keys(),
+		r.Why,
+		r.Decided,
+		finding.Counted(r.Reads, "read is", "reads are"),
+	)
 }
 
 func (o *core) noteRepeating(name string, p *pattern.Pattern) {

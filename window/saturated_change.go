@@ -24,8 +24,11 @@ func (f *saturated) canChangeLevels(levels []isolation.Level) error {
 	}
 	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return bySaturation(l) && f.watches(l) })
 	if asked := (saturated{}); kept && asked.share(next) && !f.clocked {
-		return fmt.Errorf("some of the levels %v need pasts with session order, which were not kept for the levels watched so far, %v. First take monotonic-atomic-view, read-atomic and causal away, then add them together",
-			isolation.LevelNames(next), isolation.LevelNames(f.core.views))
+		return fmt.Errorf(
+			"some of the levels %v need pasts with session order, which were not kept for the levels watched so far, %v. First take monotonic-atomic-view, read-atomic and causal away, then add them together",
+			isolation.LevelNames(next),
+			isolation.LevelNames(f.core.views),
+		)
 	}
 	return nil
 }

@@ -333,7 +333,11 @@ func (x *timed) shortfall(l isolation.Level) string {
 	case x.wide:
 		return "too many transactions that ran at one time for pasts with real time"
 	case x.late > 0:
-		return finding.Counted(x.late, "transaction that ended before another one began, and arrived after it", "transactions that ended before others began, and arrived after them")
+		return finding.Counted(
+			x.late,
+			"transaction that ended before another one began, and arrived after it",
+			"transactions that ended before others began, and arrived after them",
+		)
 	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
 		return "too many transactions without an order to follow what each one had seen"
 	}

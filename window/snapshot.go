@@ -136,11 +136,24 @@ func (m *Machine) AppendState(dst []byte) []byte {
 // WriteState is AppendState for a writer, which may leave large arrays where they are.
 func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	h := head{
-		Partitions: m.clock.partitions, Watermark: m.clock.watermark, Before: m.clock.before, Ended: m.closed, RetiredAt: m.clock.retiredAt, Tick: m.clock.tick, Logical: m.clock.logical,
-		Untimed: m.untimed, Timed: m.clock.timed, Counters: m.Counters,
-		Certain: named(m.reports.verdicts.certain), Uncertain: named(m.reports.verdicts.uncertain),
-		Revisions: m.reports.open.revisions, Recent: m.reports.open.recent, Waiting: m.reports.waiting.list, Found: m.reports.found,
-		Contradicted: m.reports.contradicted, Lost: &m.reports.lost,
+		Partitions:   m.clock.partitions,
+		Watermark:    m.clock.watermark,
+		Before:       m.clock.before,
+		Ended:        m.closed,
+		RetiredAt:    m.clock.retiredAt,
+		Tick:         m.clock.tick,
+		Logical:      m.clock.logical,
+		Untimed:      m.untimed,
+		Timed:        m.clock.timed,
+		Counters:     m.Counters,
+		Certain:      named(m.reports.verdicts.certain),
+		Uncertain:    named(m.reports.verdicts.uncertain),
+		Revisions:    m.reports.open.revisions,
+		Recent:       m.reports.open.recent,
+		Waiting:      m.reports.waiting.list,
+		Found:        m.reports.found,
+		Contradicted: m.reports.contradicted,
+		Lost:         &m.reports.lost,
 	}
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
@@ -300,8 +313,25 @@ func (s *sums) restore(h *head) error {
 	for i := range h.Open {
 		x := &h.Open[i]
 		f := &openFinding{
-			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked, mayLack: x.MayLack, byLists: x.ByLists,
+			Finding:  x.Finding,
+			members:  x.Members,
+			edges:    x.Edges,
+			setAside: x.SetAside,
+			severity: x.Severity,
+			versions: x.Versions,
+			values:   x.Values,
+			rests:    x.Rests,
+			shown:    x.Shown,
+			proofs:   x.Proofs,
+			upgraded: x.Upgraded,
+			waiting:  x.Waiting,
+			due:      x.Due,
+			sooner:   x.Sooner,
+			shares:   x.Shares,
+			solid:    x.Solid,
+			lacked:   x.Lacked,
+			mayLack:  x.MayLack,
+			byLists:  x.ByLists,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {

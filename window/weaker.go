@@ -130,7 +130,13 @@ func (w *weaker) group(epoch []byte, sessions string, asked isolation.Base, expe
 }
 
 func (s *reports) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) *weakerGroup {
-	g := &weakerGroup{ongoing{Since: end, Last: end}, isolation.Cut(string(s.normal), maxSessionText), base, isolation.Cut(b.Text(t.Isolation), maxSessionText), s.cfg.Expect.String()}
+	g := &weakerGroup{
+		ongoing{Since: end, Last: end},
+		isolation.Cut(string(s.normal), maxSessionText),
+		base,
+		isolation.Cut(b.Text(t.Isolation), maxSessionText),
+		s.cfg.Expect.String(),
+	}
 	f := &g.Finding
 	f.Epoch = b.Text(t.Epoch)
 	if len(s.weaker.Groups) >= maxWeaker {
@@ -167,9 +173,11 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	}
 	b.WriteString(g.who(s, g.Pattern, "sessions: they name none", maxWeaker))
 	fmt.Fprintf(&b, "\n  - for example %s", finding.OneLine(strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", ")))
-	b.WriteString("\nThey get what they asked for. An anomaly among them that this level allows, such as a lost update, gives no finding and no alert. " + unpromised(s.Counters.Unpromised) +
-		"`monitor check --contract isolation=ignore` tells them. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
-		"that expects it. If the records are wrong about it, declare isolation=ignore.")
+	b.WriteString(
+		"\nThey get what they asked for. An anomaly among them that this level allows, such as a lost update, gives no finding and no alert. " + unpromised(s.Counters.Unpromised) +
+			"`monitor check --contract isolation=ignore` tells them. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
+			"that expects it. If the records are wrong about it, declare isolation=ignore.",
+	)
 	return b.String()
 }
 

@@ -146,7 +146,8 @@ func (t *Table) incText(args []any) *text {
 	}
 	switch t.Dialect {
 	case PostgreSQL:
-		return t.text(args...).add("UPDATE # AS isowatch_new SET " + sets + t.ofReplaced() + " RETURNING isowatch_new." + c + ", " + t.version("isowatch_new.") + ", isowatch_version")
+		return t.text(args...).
+			add("UPDATE # AS isowatch_new SET " + sets + t.ofReplaced() + " RETURNING isowatch_new." + c + ", " + t.version("isowatch_new.") + ", isowatch_version")
 	default:
 		return t.text(slices.Concat(args[1:], args[:1])...).add("UPDATE # SET " + sets + " WHERE @ = ?1")
 	}

@@ -124,7 +124,10 @@ func (t *terminal) introduce(a *app.App, s *config.Service) {
 		t.say("  %-12s %s", bug, meant(bug))
 	}
 	t.say("The demo says when it plants one, and when the monitor has found it. The monitor sees only what the clients were answered.")
-	t.say("The first finding of each bug is shown with its proof. A dirty read is told after %s: until then a record that is still on its way may explain it.", ms(s.Watch.Lateness+s.Watch.MaxTransaction))
+	t.say(
+		"The first finding of each bug is shown with its proof. A dirty read is told after %s: until then a record that is still on its way may explain it.",
+		ms(s.Watch.Lateness+s.Watch.MaxTransaction),
+	)
 	addr := a.HTTPAddr()
 	switch _, port, _ := net.SplitHostPort(s.HTTP.Address); {
 	case addr == "":

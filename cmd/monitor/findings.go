@@ -129,7 +129,12 @@ func findGroup(c *cobra.Command, t *terminal, name, state string, kind app.Kind,
 	defer s.Close()
 	err = app.GroupStored(c.Context(), s, kind, take, func(unit string, err error) {
 		incomplete = true
-		t.say("monitor: %s of the unit %s are missing: its state cannot be read as a whole: %s", strings.ReplaceAll(string(kind), "-", " "), printable(unit), printable(err.Error()))
+		t.say(
+			"monitor: %s of the unit %s are missing: its state cannot be read as a whole: %s",
+			strings.ReplaceAll(string(kind), "-", " "),
+			printable(unit),
+			printable(err.Error()),
+		)
 	})
 	return incomplete, err
 }

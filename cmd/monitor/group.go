@@ -100,7 +100,11 @@ func tellGroup(t *terminal, v *app.GroupView, output string) error {
 		return err
 	}
 	for _, source := range slices.Sorted(maps.Keys(split)) {
-		t.say("monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic", printable(source), printable(strings.Join(split[source], ", ")))
+		t.say(
+			"monitor: the source %s is in several units: %s. Its levels are unknown. Give it one stream, subject or topic",
+			printable(source),
+			printable(strings.Join(split[source], ", ")),
+		)
 	}
 	return nil
 }
@@ -117,7 +121,12 @@ func inWhat(m *app.GroupMember) string {
 func unitLine(u *app.GroupUnit) string {
 	line := fmt.Sprintf("%s  %s  term %d  %s", printable(u.Unit), u.State, u.Term, printable(u.Owner))
 	if u.Sources != nil && u.Lag != nil && u.StateAge != nil {
-		line += fmt.Sprintf("  %s  %s behind  state written %.1f s ago", finding.Counted(int64(*u.Sources), "source", "sources"), finding.Counted(*u.Lag, "record", "records"), *u.StateAge)
+		line += fmt.Sprintf(
+			"  %s  %s behind  state written %.1f s ago",
+			finding.Counted(int64(*u.Sources), "source", "sources"),
+			finding.Counted(*u.Lag, "record", "records"),
+			*u.StateAge,
+		)
 	}
 	return strings.TrimRight(line, " ") + "\n"
 }

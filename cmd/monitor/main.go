@@ -16,7 +16,14 @@ func main() {
 	var undo undoing
 	ctx, stop := untilSignalled(undo.run, os.Exit)
 	code := run(ctx, os.Args[1:], terminal{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo, linger: lingerWait, public: func() { syscall.Umask(mask) },
+		stdin:     os.Stdin,
+		stdout:    os.Stdout,
+		stderr:    os.Stderr,
+		lookupEnv: os.LookupEnv,
+		environ:   os.Environ,
+		undo:      &undo,
+		linger:    lingerWait,
+		public:    func() { syscall.Umask(mask) },
 	})
 	stop()
 	os.Exit(code)

@@ -74,7 +74,23 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), probeCommand(t), workloadCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), groupCommand(t), explainCommand(t), validateCommand(t), selfTestCommand(t), configCommand(t), manCommand(t), versionCommand(t))
+	root.AddCommand(
+		demoCommand(t),
+		probeCommand(t),
+		workloadCommand(t),
+		runCommand(t),
+		checkCommand(t),
+		convertCommand(t),
+		replayCommand(t),
+		findingsCommand(t),
+		groupCommand(t),
+		explainCommand(t),
+		validateCommand(t),
+		selfTestCommand(t),
+		configCommand(t),
+		manCommand(t),
+		versionCommand(t),
+	)
 	b := app.BuildInfo()
 	root.Version = fmt.Sprintf("%s, revision %s, %s", b[0], b[1], b[2])
 	root.SetVersionTemplate("monitor {{.Version}}\n")

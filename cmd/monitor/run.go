@@ -170,7 +170,19 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	options := app.Options{Config: p.config, Memory: int64(memory), Reserve: reserve, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook}
+	options := app.Options{
+		Config:    p.config,
+		Memory:    int64(memory),
+		Reserve:   reserve,
+		Sinks:     append([]alert.Route{route}, p.also...),
+		Stdin:     p.stdin,
+		StdinName: p.reads,
+		Log:       log,
+		Temporary: temporary(p.config.Data),
+		Linger:    p.linger,
+		Reread:    p.rereads(log),
+		Hook:      p.hook,
+	}
 	if p.config.Group.Name != "" {
 		return p.runInGroup(ctx, options, hangups, log)
 	}

@@ -30,7 +30,11 @@ func (r *settings) register(f *pflag.FlagSet) {
 	s := &r.service
 	f.StringVar(&r.file, "config", r.file, "YAML file with these settings and more")
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; --stdin uses a temporary folder by default")
-	f.Var(choiceValue{&s.Durability, []string{config.Async, config.Fsync}}, "durability", "what a commit survives; async: a killed process; fsync: a power cut too, but each step waits for the disk")
+	f.Var(
+		choiceValue{&s.Durability, []string{config.Async, config.Fsync}},
+		"durability",
+		"what a commit survives; async: a killed process; fsync: a power cut too, but each step waits for the disk",
+	)
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
 	f.StringSliceVar(&r.sources, "source", r.sources, "names of sources; their metrics exist from the start")
 	liveFlags(f, &s.Watch)

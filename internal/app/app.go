@@ -141,7 +141,17 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(o.Memory), budget: divide(o.Memory), readAhead: newCredit(divide(o.Memory).ahead), reloading: make(chan struct{}, 1), left: make(chan struct{})}
+	a := &App{
+		options:   o,
+		config:    o.Config,
+		log:       o.Log,
+		registry:  prometheus.NewRegistry(),
+		memory:    newMemory(o.Memory),
+		budget:    divide(o.Memory),
+		readAhead: newCredit(divide(o.Memory).ahead),
+		reloading: make(chan struct{}, 1),
+		left:      make(chan struct{}),
+	}
 	a.registerer = a.registry
 	if u := o.unit; u != nil {
 		a.registerer = prometheus.WrapRegistererWith(prometheus.Labels{"unit": u.name}, a.registry)
@@ -229,7 +239,15 @@ func (a *App) storeOptions() store.Options {
 		committed = u.committed
 	}
 	cache := a.options.unit != nil // the group's store has the state
-	return store.Options{Committed: committed, Logger: a.log, LockWait: lockWait, Fsync: !cache && a.config.Durability == config.Fsync, Unsynced: cache, MemTable: a.budget.memTable, Resident: a.budget.resident()}
+	return store.Options{
+		Committed: committed,
+		Logger:    a.log,
+		LockWait:  lockWait,
+		Fsync:     !cache && a.config.Durability == config.Fsync,
+		Unsynced:  cache,
+		MemTable:  a.budget.memTable,
+		Resident:  a.budget.resident(),
+	}
 }
 
 // remedy says what a person can do about a store that does not open.
@@ -238,7 +256,10 @@ func (a *App) remedy(err error) string { return remedyOf(a.path(storeFolder), er
 func remedyOf(dir string, err error) string {
 	switch {
 	case errors.Is(err, store.ErrGone):
-		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.", dir)
+		return fmt.Sprintf(
+			"\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.",
+			dir,
+		)
 	case errors.Is(err, store.ErrUnwritable):
 		return fmt.Sprintf("\nMake %s writable again, and look for errors of the disk. Then start again: what was not committed is read again.", dir)
 	case errors.Is(err, store.ErrHole):

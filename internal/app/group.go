@@ -81,7 +81,22 @@ func NewGroup(o Options) (*Group, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Group{options: o, config: o.Config, log: o.Log, id: o.Config.Group.Member, units: o.Config.Units(), owned: map[string]*unit{}, moves: map[string]int64{}, places: map[string]json.RawMessage{}, cannot: map[string]bool{}, isUnit: map[string]bool{}, pools: poolsOf(o.Memory), failed: make(chan error, 1), watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}}, about: aboutKeeper{begun: make(chan struct{}, 1)}}
+	g := &Group{
+		options: o,
+		config:  o.Config,
+		log:     o.Log,
+		id:      o.Config.Group.Member,
+		units:   o.Config.Units(),
+		owned:   map[string]*unit{},
+		moves:   map[string]int64{},
+		places:  map[string]json.RawMessage{},
+		cannot:  map[string]bool{},
+		isUnit:  map[string]bool{},
+		pools:   poolsOf(o.Memory),
+		failed:  make(chan error, 1),
+		watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}},
+		about:   aboutKeeper{begun: make(chan struct{}, 1)},
+	}
 	g.current.Store(&o.Config)
 	if g.id == "" {
 		name, err := os.Hostname()

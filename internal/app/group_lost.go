@@ -19,10 +19,19 @@ import (
 func (g *Group) tellLost(e group.Event) {
 	switch {
 	case e.Kind == group.Rewritten:
-		g.log.Error("the group's store has lost the record of a unit: it is written again, and the unit goes on under this term. Look who removes records there", "unit", e.Unit, "term", e.Term)
+		g.log.Error(
+			"the group's store has lost the record of a unit: it is written again, and the unit goes on under this term. Look who removes records there",
+			"unit",
+			e.Unit,
+			"term",
+			e.Term,
+		)
 	case e.Kind == group.Ended && e.Missing:
-		g.log.Error("the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself. Units whose state is gone begin without it. Look who removes records there",
-			"state", g.config.Group.State)
+		g.log.Error(
+			"the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself. Units whose state is gone begin without it. Look who removes records there",
+			"state",
+			g.config.Group.State,
+		)
 		g.all.Go(g.noteAgain)
 	}
 }

@@ -49,9 +49,20 @@ func (g *Group) servePages(context.Context) error {
 		return err
 	}
 	handler := web.ForGroup(web.GroupOptions{
-		Options: web.Options{Guard: a.guarding, Profiles: a.config.HTTP.Profiles, Gatherer: prometheus.GathererFunc(g.gather), Ready: g.readiness, Base: a.config.HTTP.Base(), Log: g.log,
-			External: a.config.HTTP.ExternalURL, Reload: func(ctx context.Context) error { return g.ReloadFile(context.WithoutCancel(ctx)) }},
-		View: g.view, List: g.list, Units: http.HandlerFunc(g.serveUnit), UnitsOf: g.unitsOf,
+		Options: web.Options{
+			Guard:    a.guarding,
+			Profiles: a.config.HTTP.Profiles,
+			Gatherer: prometheus.GathererFunc(g.gather),
+			Ready:    g.readiness,
+			Base:     a.config.HTTP.Base(),
+			Log:      g.log,
+			External: a.config.HTTP.ExternalURL,
+			Reload:   func(ctx context.Context) error { return g.ReloadFile(context.WithoutCancel(ctx)) },
+		},
+		View:    g.view,
+		List:    g.list,
+		Units:   http.HandlerFunc(g.serveUnit),
+		UnitsOf: g.unitsOf,
 	})
 	a.serve("http", web.NewServer(g.named(a.local(handler)), g.log), listener)
 	return nil
@@ -118,17 +129,32 @@ func (g *Group) HTTPAddr() string { return g.frame.HTTPAddr() }
 type groupCollector struct{ g *Group }
 
 var (
-	groupUnits  = prometheus.NewDesc("isowatch_group_units", "Units by state: owned and moving are this member's, free have no living owner.", []string{"state"}, nil)
-	groupTerm   = prometheus.NewDesc("isowatch_group_term", "Term of a unit that this member owns.", []string{"unit"}, nil)
-	groupMoves  = prometheus.NewDesc("isowatch_group_moves_total", "Units that came to this member or left it.", []string{"reason"}, nil)
-	groupLacks  = prometheus.NewDesc("isowatch_group_unwatched_seconds", "Time for which nobody has watched a unit; of units that no other living member has.", []string{"unit"}, nil)
-	groupHeld   = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
-	groupOdd    = prometheus.NewDesc("isowatch_group_other_settings", "1: this member takes no unit, since others watch with other levels, windows or inputs.", nil, nil)
-	groupLag    = prometheus.NewDesc("isowatch_group_lag_records", "Messages that the broker has and the owner of the unit has not read.", []string{"unit"}, nil)
-	groupAge    = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
-	groupSplit  = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
-	groupPages  = prometheus.NewDesc("isowatch_pages_info", "Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.", []string{"url"}, nil)
-	groupBuild  = prometheus.NewDesc("isowatch_build_info", "Version and revision of the program, and the Go version that built it. Always 1.", []string{"version", "revision", "goversion"}, nil)
+	groupUnits = prometheus.NewDesc("isowatch_group_units", "Units by state: owned and moving are this member's, free have no living owner.", []string{"state"}, nil)
+	groupTerm  = prometheus.NewDesc("isowatch_group_term", "Term of a unit that this member owns.", []string{"unit"}, nil)
+	groupMoves = prometheus.NewDesc("isowatch_group_moves_total", "Units that came to this member or left it.", []string{"reason"}, nil)
+	groupLacks = prometheus.NewDesc(
+		"isowatch_group_unwatched_seconds",
+		"Time for which nobody has watched a unit; of units that no other living member has.",
+		[]string{"unit"},
+		nil,
+	)
+	groupHeld  = prometheus.NewDesc("isowatch_group_held_findings", "Findings that wait until the group's store has the state.", nil, nil)
+	groupOdd   = prometheus.NewDesc("isowatch_group_other_settings", "1: this member takes no unit, since others watch with other levels, windows or inputs.", nil, nil)
+	groupLag   = prometheus.NewDesc("isowatch_group_lag_records", "Messages that the broker has and the owner of the unit has not read.", []string{"unit"}, nil)
+	groupAge   = prometheus.NewDesc("isowatch_group_state_age_seconds", "Time since the state of a unit was written.", []string{"unit"}, nil)
+	groupSplit = prometheus.NewDesc("isowatch_group_split_sources", "Sources that are met in two units of the group.", nil, nil)
+	groupPages = prometheus.NewDesc(
+		"isowatch_pages_info",
+		"Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.",
+		[]string{"url"},
+		nil,
+	)
+	groupBuild = prometheus.NewDesc(
+		"isowatch_build_info",
+		"Version and revision of the program, and the Go version that built it. Always 1.",
+		[]string{"version", "revision", "goversion"},
+		nil,
+	)
 	groupReload = prometheus.NewDesc("isowatch_config_last_reload_successful", "Whether the last changed configuration was accepted: 1 or 0. 1 before any.", nil, nil)
 	groupLoaded = prometheus.NewDesc("isowatch_config_last_reload_success_timestamp_seconds", "When a changed configuration was last accepted. 0 before the first.", nil, nil)
 	groupLease  = prometheus.NewDesc("isowatch_group_lease_up", "1: this member knows that it has its lease, and may deliver findings.", nil, nil)

@@ -75,7 +75,11 @@ func (g *Group) agree(ctx context.Context) error {
 			g.tellAbout(ctx)
 			if told != differ { // the others have said more
 				told = differ
-				g.log.Warn("this member watches with other settings than those that live, and takes no unit while they do. Start it with theirs, or stop them first", "differ", differ)
+				g.log.Warn(
+					"this member watches with other settings than those that live, and takes no unit while they do. Start it with theirs, or stop them first",
+					"differ",
+					differ,
+				)
 			}
 		}
 		if err != nil && !errors.Is(err, group.ErrConflict) {

@@ -58,7 +58,11 @@ func (g *Group) followSources(ctx context.Context) {
 	for {
 		err := errors.Join(g.lookAtSources(ctx), g.help(ctx))
 		if err != nil && ctx.Err() == nil && !told {
-			g.log.Warn("the notes of the group cannot be read now: which units have met a source, and which states nobody can read. This member looks again twice in a lease", "err", err)
+			g.log.Warn(
+				"the notes of the group cannot be read now: which units have met a source, and which states nobody can read. This member looks again twice in a lease",
+				"err",
+				err,
+			)
 		}
 		told = err != nil
 		select {

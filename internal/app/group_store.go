@@ -70,7 +70,11 @@ func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 		if why, ok := reason.Load().(error); ok {
 			err = why
 		}
-		return nil, fmt.Errorf("no server of the group's store answers at %s: %w\nCheck the addresses in --group-state, and that the servers run", strings.Join(place.Hosts, ", "), err)
+		return nil, fmt.Errorf(
+			"no server of the group's store answers at %s: %w\nCheck the addresses in --group-state, and that the servers run",
+			strings.Join(place.Hosts, ", "),
+			err,
+		)
 	}
 	s, err := groupnats.Open(ctx, js, place.Bucket, place.Replicas, conn.Close)
 	if err != nil {

@@ -82,7 +82,15 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 			continue
 		}
 		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] {
-			g.log.Error("this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit", "unit", x.Unit, "term", x.Term, "for", since.Round(time.Second).String())
+			g.log.Error(
+				"this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit",
+				"unit",
+				x.Unit,
+				"term",
+				x.Term,
+				"for",
+				since.Round(time.Second).String(),
+			)
 		}
 	}
 	changed = !maps.Equal(stuck, g.watched.stuck)

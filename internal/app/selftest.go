@@ -87,7 +87,13 @@ func (s *selfTest) giveUp() {
 	}
 	s.failures++
 	if !s.failing {
-		s.log.Error("the self-test failed: its planted anomaly was not found", "planted", s.planted.UTC().Format(time.RFC3339), "waited", s.now().Sub(s.planted).Round(time.Millisecond))
+		s.log.Error(
+			"the self-test failed: its planted anomaly was not found",
+			"planted",
+			s.planted.UTC().Format(time.RFC3339),
+			"waited",
+			s.now().Sub(s.planted).Round(time.Millisecond),
+		)
 	}
 	s.failing = true
 }

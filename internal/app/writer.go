@@ -76,6 +76,11 @@ func throughReleases(dir string) string {
 	if w, ok := readWriter(dir); ok {
 		from = fmt.Sprintf("monitor %.80s (revision %.80s), which wrote it", w.Version, w.Revision)
 	}
-	return fmt.Sprintf("Releases between them were skipped. Start the next release behind %s, over %s. Wait until it is ready, stop it, and go on with the release behind that, up to %s. "+
-		"Only releases whose notes name a new layout are needed. Or name another folder with --data.", from, dir, BuildInfo()[0])
+	return fmt.Sprintf(
+		"Releases between them were skipped. Start the next release behind %s, over %s. Wait until it is ready, stop it, and go on with the release behind that, up to %s. "+
+			"Only releases whose notes name a new layout are needed. Or name another folder with --data.",
+		from,
+		dir,
+		BuildInfo()[0],
+	)
 }

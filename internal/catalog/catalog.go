@@ -70,7 +70,14 @@ type Catalog struct {
 
 // New is an empty catalog of at most so many entries and bytes; 0: MaxEntries, MaxBytes.
 func New(entries int, bytes int64) *Catalog {
-	return &Catalog{seed: maphash.MakeSeed(), byKey: map[string]uint32{}, byList: map[string]uint16{}, marks: map[string]Marks{}, most: cmp.Or(entries, MaxEntries), bytes: cmp.Or(bytes, MaxBytes)}
+	return &Catalog{
+		seed:   maphash.MakeSeed(),
+		byKey:  map[string]uint32{},
+		byList: map[string]uint16{},
+		marks:  map[string]Marks{},
+		most:   cmp.Or(entries, MaxEntries),
+		bytes:  cmp.Or(bytes, MaxBytes),
+	}
 }
 
 // Clear takes everything out but the marks.

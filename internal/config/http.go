@@ -55,7 +55,10 @@ func (h *HTTP) Validate() error {
 	if u, err := url.Parse(h.ExternalURL); h.ExternalURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		f.add("external-url", "http external-url: want http://HOST/ or https://HOST/")
 	}
-	if u, err := url.Parse(h.TraceURL); h.TraceURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(h.TraceURL, "{trace_id}")) {
+	if u, err := url.Parse(
+		h.TraceURL,
+	); h.TraceURL != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(h.TraceURL, "{trace_id}")) {
 		f.add("trace-url", "http trace-url: want http://HOST/... or https://HOST/... with {trace_id} in it")
 	}
 	if (h.CertFile == "") != (h.KeyFile == "") {

@@ -221,7 +221,15 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 
 // OpenContext is Open until ctx ends.
 func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), losing: make(chan faultEntry), asking: make(chan struct{}, 1)}
+	e := &Engine{
+		opt:        o.withDefaults(),
+		store:      st,
+		cursors:    map[string]ingest.Cursor{},
+		partitions: map[string]*partition{},
+		resolving:  make(chan *resolving),
+		losing:     make(chan faultEntry),
+		asking:     make(chan struct{}, 1),
+	}
 	e.log, e.assembler.MaxBytes = e.opt.Logger, int(e.opt.OpenBytes)
 	e.tape.Bytes = e.opt.TapeBytes
 	e.decoder = e.newDecoder("")

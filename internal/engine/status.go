@@ -132,7 +132,17 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.tape.Memory()}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	s := &Status{
+		Tick:        tick,
+		Waiting:     waiting,
+		Records:     e.records.Load(),
+		Bytes:       e.bytes.Load(),
+		Open:        e.assembler.Len(),
+		Memory:      Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.tape.Memory()},
+		Evicted:     e.assembler.Evicted(),
+		Reads:       e.reads.Load(),
+		DeadLetters: e.sources.lost.Bad,
+	}
 	n := len(e.sources.list)
 	for _, x := range e.sources.list {
 		if n <= fewSources || x.stale(tick, n) {
@@ -168,9 +178,24 @@ func (x *source) stale(tick int64, sources int) bool {
 func (x *source) measure() *SourceStatus {
 	m := x.machine
 	src := &SourceStatus{
-		Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(), TotalsOff: m.TotalsOff(),
-		Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
-		Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
+		Source:      x.name,
+		Live:        m.Live(),
+		LiveCap:     m.Config().LiveCap,
+		Watermark:   m.Watermark(),
+		Counters:    m.Totals(),
+		Waiting:     m.Waiting(),
+		Repeating:   m.Repeating(),
+		TotalsOff:   m.TotalsOff(),
+		Verdicts:    map[string]Verdict{},
+		Findings:    map[string]Found{},
+		Sizes:       m.Sizes(),
+		Orders:      m.Orders(),
+		Spilled:     m.SpillSizes(),
+		Lost:        m.Lost(),
+		Weaker:      m.Weaker(),
+		Reads:       m.Decided(m.Config().Expect),
+		Stopped:     x.Stopped,
+		Quarantined: x.Quarantined,
 	}
 	_, src.Memory = m.Memory()
 	src.MemoryCap = m.Config().Memory

@@ -84,7 +84,16 @@ func values(size int) func(w *bufio.Writer, n int) {
 	return func(w *bufio.Writer, n int) {
 		long := strings.Repeat("v", size)
 		for i := range n {
-			fmt.Fprintf(w, `{"txn":"t%d","session":"s","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"w","key":"k%d","value":"%d`, i, i+1, at(i, n), at(i, n)+1000, i, i)
+			fmt.Fprintf(
+				w,
+				`{"txn":"t%d","session":"s","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"w","key":"k%d","value":"%d`,
+				i,
+				i+1,
+				at(i, n),
+				at(i, n)+1000,
+				i,
+				i,
+			)
 			w.WriteString(long)
 			w.WriteString("\"}]}\n")
 		}
@@ -173,8 +182,17 @@ func chain(i int) string {
 		return strconv.Itoa(n)
 	}
 	k, a, b := i%keys, i*7%keys, i*13%keys
-	return fmt.Sprintf(`{"op":"r","key":"accounts/%d","value":%s},{"op":"r","key":"accounts/%d","value":%s},{"op":"r","key":"accounts/%d","value":%s},{"op":"w","key":"accounts/%d","value":%d}`,
-		a, last(a, i), b, last(b, i), k, last(k, i), k, i)
+	return fmt.Sprintf(
+		`{"op":"r","key":"accounts/%d","value":%s},{"op":"r","key":"accounts/%d","value":%s},{"op":"r","key":"accounts/%d","value":%s},{"op":"w","key":"accounts/%d","value":%d}`,
+		a,
+		last(a, i),
+		b,
+		last(b, i),
+		k,
+		last(k, i),
+		k,
+		i,
+	)
 }
 
 // transactions are n ordinary ones of 64 sessions.

@@ -39,7 +39,8 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 		} else {
 			s.Keys[k].Flags |= ledger.Used
 		}
-		if x := &s.Keys[k]; x.Kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.Flags&(ledger.Unsupported|ledger.Versioned) == 0 && o.Flags&event.HasExtra == 0 {
+		if x := &s.Keys[k]; x.Kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.Flags&(ledger.Unsupported|ledger.Versioned) == 0 &&
+			o.Flags&event.HasExtra == 0 {
 			if c := s.TouchOf(k); o.Kind == event.Write {
 				s.Write(c, n, uint32(i), o.ValueHash)
 			} else {

@@ -105,13 +105,19 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 		anomaly: "G-single-item", weakest: each(ReadAtomic), class: classSingle,
 		rests: onAbsence,
 		says: func(w *witness, a, b string) string {
-			return fmt.Sprintf("%s read a total of %d and %s one of %d. Every transaction only moves amounts between these counters, so one of the two saw part of a transaction, or a state that no transaction left",
-				a, totalOf(&w.Txns[0], &w.Txns[1]), b, totalOf(&w.Txns[1], &w.Txns[0]))
+			return fmt.Sprintf(
+				"%s read a total of %d and %s one of %d. Every transaction only moves amounts between these counters, so one of the two saw part of a transaction, or a state that no transaction left",
+				a,
+				totalOf(&w.Txns[0], &w.Txns[1]),
+				b,
+				totalOf(&w.Txns[1], &w.Txns[0]),
+			)
 		},
 		headline: "$a and $b read totals of $totals of $keys, among which transactions only move amounts",
 	},
 	finding.Nonlinearizable: {
-		anomaly: "nonlinearizable", weakest: []Level{{Special: Linearizable}},
+		anomaly:  "nonlinearizable",
+		weakest:  []Level{{Special: Linearizable}},
 		text:     "no order of the operations on $key up to the end of $a explains their answers, with each between its start and its end. Two searches, of all orders and of all possible states, found none",
 		headline: "No order in time explains the answers that $group got from $key",
 	},

@@ -54,11 +54,22 @@ func missedSentence(w *witness, rw *finding.Dependency) string {
 	two := back.From == rw.To && back.To == rw.From // the others are premises
 	switch {
 	case two && back.Label&finding.Realtime != 0:
-		return fmt.Sprintf("%s read old data: it missed %s, which had ended %s before it began.", w.short(rw.From), change(w, rw), finding.Lasting(time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End)))
+		return fmt.Sprintf(
+			"%s read old data: it missed %s, which had ended %s before it began.",
+			w.short(rw.From),
+			change(w, rw),
+			finding.Lasting(time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End)),
+		)
 	case two && back.Label&finding.Process != 0:
 		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
 	case two && back.Label&finding.WR != 0:
-		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s, and missed %s.", w.short(rw.From), w.short(rw.To), holds(ofSet(back).Key, withVersion(w, rw.From, back.Key, ofSet(back).Value)), change(w, rw))
+		return fmt.Sprintf(
+			"%s saw one part of %s and missed another: it read %s, and missed %s.",
+			w.short(rw.From),
+			w.short(rw.To),
+			holds(ofSet(back).Key, withVersion(w, rw.From, back.Key, ofSet(back).Value)),
+			change(w, rw),
+		)
 	}
 	return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
 }

@@ -38,9 +38,19 @@ var otherNames = []otherName{
 	{"RU, PL-1, READ UNCOMMITTED, UR, uncommitted read, degree 1", "read-uncommitted", same, ""},
 
 	{"PL-2, READ COMMITTED, READ COMMITTED SNAPSHOT, read committed snapshot isolation, RCSI, degree 2", "read-committed", same, ""},
-	{"RC, committed read", "read-committed", form, "NAME means read-committed here. dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction, called strong-session-monotonic-atomic-view here"},
+	{
+		"RC, committed read",
+		"read-committed",
+		form,
+		"NAME means read-committed here. dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction, called strong-session-monotonic-atomic-view here",
+	},
 	{"cursor stability, PL-CS, CS", "cursor-stability", same, ""},
-	{"repeatable read, RR", "repeatable-read", form, "NAME means Adya's PL-2.99 here. For a database's own setting name the product, as in postgresql/repeatable-read or mysql/repeatable-read"},
+	{
+		"repeatable read, RR",
+		"repeatable-read",
+		form,
+		"NAME means Adya's PL-2.99 here. For a database's own setting name the product, as in postgresql/repeatable-read or mysql/repeatable-read",
+	},
 	{"PL-2.99, degree 2.9999, read stability, RS", "repeatable-read", same, ""},
 
 	{"MAV, monotonic atomic view", "monotonic-atomic-view", same, ""},
@@ -49,13 +59,28 @@ var otherNames = []otherName{
 
 	{"read atomicity", "read-atomic", same, ""},
 	{"RA, atomic read", "read-atomic", form, "NAME means LEVEL here. " + sessionForm},
-	{"repeatable reads", "read-atomic", nearest, "NAME is taken as LEVEL, as in the paper on dbcop. Write repeatable-read for Adya's PL-2.99. For a database's own setting name the product, as in postgresql/repeatable-read"},
+	{
+		"repeatable reads",
+		"read-atomic",
+		nearest,
+		"NAME is taken as LEVEL, as in the paper on dbcop. Write repeatable-read for Adya's PL-2.99. For a database's own setting name the product, as in postgresql/repeatable-read",
+	},
 	{"update atomic, UA, ROLA", "read-atomic", nearest, notChecked + ". consistent-view is the nearest stronger level"},
 
 	{"causal-cerone", "causal", same, ""},
-	{"causal, CC, causal consistency, TCC, transactional causal consistency, causal convergence, CCv", "causal", form, "NAME means causal without session order here. " + sessionForm},
+	{
+		"causal, CC, causal consistency, TCC, transactional causal consistency, causal convergence, CCv",
+		"causal",
+		form,
+		"NAME means causal without session order here. " + sessionForm,
+	},
 	{"PL-2+, consistent view", "consistent-view", same, ""},
-	{"parallel snapshot isolation, PSI", "consistent-view", form, "NAME means LEVEL here, as in Elle's levels. The papers on it (Sovran et al., SOSP 2011; Cerone et al., CONCUR 2015) mean the form with session order, called strong-session-consistent-view here"},
+	{
+		"parallel snapshot isolation, PSI",
+		"consistent-view",
+		form,
+		"NAME means LEVEL here, as in Elle's levels. The papers on it (Sovran et al., SOSP 2011; Cerone et al., CONCUR 2015) mean the form with session order, called strong-session-consistent-view here",
+	},
 	{"forward consistent view, PL-FCV", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
 	{"PL-3U, update serializable, update serializability", "update-serializable", same, ""},
 	{"non-monotonic snapshot isolation, NMSI", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
@@ -71,7 +96,12 @@ var otherNames = []otherName{
 
 	{"PL-3, serializability, conflict-serializable, conflict serializability, SERIALIZABLE, serializable snapshot isolation, SSI, degree 3", "serializable", same, ""},
 	{"SER", "serializable", form, "NAME means LEVEL here. " + sessionForm},
-	{"1SR, one-copy serializable, one-copy serializability, view-serializable, view serializability", "serializable", nearest, "NAME is not checked by itself. It is taken as LEVEL, which is a little stronger: it also orders the writes that nobody read"},
+	{
+		"1SR, one-copy serializable, one-copy serializability, view-serializable, view serializability",
+		"serializable",
+		nearest,
+		"NAME is not checked by itself. It is taken as LEVEL, which is a little stronger: it also orders the writes that nobody read",
+	},
 	{"session 1SR, strong session 1SR", "strong-session-serializable", same, ""},
 	{"sequential, sequential consistency", "strong-session-serializable", nearest, "NAME is taken as LEVEL, its form for transactions"},
 	{"strict serializable, strict serializability, SSER, PL-SS, external consistency, strong 1SR", "strong-serializable", same, ""},

@@ -88,7 +88,15 @@ func (w *witness) missing(at int) (cycle []shownEdge, rest []finding.Dependency)
 	}
 	rw := finding.Dependency{From: e.Shown, To: e.From, Label: finding.RW, Key: e.Key, Value: lastValue(plainly(w), e.From, e.Key), Shown: -1}
 	rw = ofSet(&rw)
-	text := fmt.Sprintf("%s read %s = %s of %s, and %s, which comes after that writer, also wrote %s", w.short(e.Shown), keyName(rw.Key), clip(e.Value), w.short(e.To), w.short(e.From), keyName(rw.Key))
+	text := fmt.Sprintf(
+		"%s read %s = %s of %s, and %s, which comes after that writer, also wrote %s",
+		w.short(e.Shown),
+		keyName(rw.Key),
+		clip(e.Value),
+		w.short(e.To),
+		w.short(e.From),
+		keyName(rw.Key),
+	)
 	cycle = append(cycle, shownEdge{rw, text, true})
 	return cycle, append(slices.Clone(w.Edges[at+1:]), w.Edges[:at]...)
 }

@@ -290,7 +290,8 @@ func precedes(a, b *workload.Txn) bool {
 func (e *execution) conflicts(t *workload.Txn, place int) bool {
 	cells, other := e.writes[place], e.txns[slices.Index(e.place, place)]
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-		return changes(&o) && cells[cellOf(&o)] && !(leavesElement(t, cellOf(&o)) && leavesElement(other, cellOf(&o))) && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
+		return changes(&o) && cells[cellOf(&o)] && !(leavesElement(t, cellOf(&o)) && leavesElement(other, cellOf(&o))) &&
+			!(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
 	})
 }
 

@@ -135,7 +135,14 @@ func (c chart) draw(width int) template.HTML {
 		}
 	}
 	var b strings.Builder
-	text := fmt.Sprintf("%s from %s to %s, at most %d in one of %d parts", finding.Counted(int64(total), "finding", "findings"), span.From.UTC().Format("2006-01-02 15:04"), span.To.UTC().Format("2006-01-02 15:04"), most, Parts)
+	text := fmt.Sprintf(
+		"%s from %s to %s, at most %d in one of %d parts",
+		finding.Counted(int64(total), "finding", "findings"),
+		span.From.UTC().Format("2006-01-02 15:04"),
+		span.To.UTC().Format("2006-01-02 15:04"),
+		most,
+		Parts,
+	)
 	const floor = chartAbove + chartHeight
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="group" aria-label="%s">`, width, floor+chartBelow, text)
 	fmt.Fprintf(&b, `<path class="floor" d="M0 %.1fh%d"/><path class="floor" stroke-dasharray="2 4" d="M0 %.1fh%[2]d"/>`, floor+0.5, width, chartAbove-0.5)
@@ -156,7 +163,13 @@ func (c chart) draw(width int) template.HTML {
 		}
 		from := span.From.Add(time.Duration(j) * part)
 		said := finding.Counted(int64(sum), "finding", "findings") + ", " + page.Stretch(from, from.Add(part))
-		fmt.Fprintf(&b, `<a href="%s" aria-label="%s">%s`, template.HTMLEscapeString(p.Base+"/list?"+c.ended(j, from, from.Add(part)).Encode()), said, page.Tip(said, from, from.Add(part)))
+		fmt.Fprintf(
+			&b,
+			`<a href="%s" aria-label="%s">%s`,
+			template.HTMLEscapeString(p.Base+"/list?"+c.ended(j, from, from.Add(part)).Encode()),
+			said,
+			page.Tip(said, from, from.Add(part)),
+		)
 		top := float64(floor)
 		for _, x := range c.series {
 			if j >= len(x.Counts) || x.Counts[j] == 0 {

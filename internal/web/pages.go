@@ -184,7 +184,12 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 		text, err := form.write(s, &f)
 		switch {
 		case errors.Is(err, records.ErrNone) && f.NoEvidence:
-			s.failPage(w, http.StatusGone, "Gone", "The records of this finding are no longer kept: retention.evidence says for how long they are. Its words and dependencies stay.")
+			s.failPage(
+				w,
+				http.StatusGone,
+				"Gone",
+				"The records of this finding are no longer kept: retention.evidence says for how long they are. Its words and dependencies stay.",
+			)
 			return
 		case errors.Is(err, records.ErrNone):
 			s.failPage(w, http.StatusNotFound, "Not found", "This finding carries no records.")

@@ -15,10 +15,24 @@ func MachineConfig(w *config.Watch) window.Config {
 		levels = checked(append(levels, w.Expect), false) // pages and metrics show its verdict
 	}
 	return window.Config{
-		Levels: levels, Named: w.Named, Expect: w.Expect, Product: w.Product(), Setting: w.Setting, Rules: isolation.RulesOf(w.Setting), Contract: machineContract(w.Contract), Sessions: w.Sessions, Patterns: w.Patterns,
-		Window: window.For(w.Window.Duration), WindowTxns: w.Window.Txns,
-		Lateness: window.For(w.Lateness), MaxTxn: w.MaxTransaction,
-		Idle: w.Idle, Pane: w.Pane, LiveCap: w.LiveCap, KeyCap: w.KeyCap, Clamp: true,
+		Levels:     levels,
+		Named:      w.Named,
+		Expect:     w.Expect,
+		Product:    w.Product(),
+		Setting:    w.Setting,
+		Rules:      isolation.RulesOf(w.Setting),
+		Contract:   machineContract(w.Contract),
+		Sessions:   w.Sessions,
+		Patterns:   w.Patterns,
+		Window:     window.For(w.Window.Duration),
+		WindowTxns: w.Window.Txns,
+		Lateness:   window.For(w.Lateness),
+		MaxTxn:     w.MaxTransaction,
+		Idle:       w.Idle,
+		Pane:       w.Pane,
+		LiveCap:    w.LiveCap,
+		KeyCap:     w.KeyCap,
+		Clamp:      true,
 	}
 }
 

@@ -242,14 +242,34 @@ func (s *surveyor) limits() []Limit {
 			of(h.Session-h.Seq, h.Session, "transactions of a session have no seq"), "count each session's transactions in seq"}},
 		{h.Times < n, Limit{"real-time order; windows count transactions instead of time",
 			of(n-h.Times, n, "transactions have no start and end"), "set start and end from the client's clock"}},
-		{h.BlindWrites > 0, Limit{"the order in which some keys were written, and anomalies that need it",
-			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, record prev_version, or use lists"}},
+		{
+			h.BlindWrites > 0,
+			Limit{
+				"the order in which some keys were written, and anomalies that need it",
+				of(
+					h.BlindWrites,
+					h.Writes,
+					"register writes come without a read of the key before them in the transaction",
+				),
+				"read before writing, record prev_version, or use lists",
+			},
+		},
 		{h.Repeated > 0, Limit{"which transaction a read of such a value saw; for registers, a search for the order of the writers finds a part of it",
 			of(h.Repeated, h.Writes+h.Appends, "writes repeat a value that the key was given before"), "make values unique for their key"}},
 		{h.SilentCAS > 0, Limit{"what such an operation saw",
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
-		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of deleted keys that found nothing: the key may never have been there, or may be deleted",
-			Plural(h.Deletes, "operation deletes", "operations delete") + ", and reads that found nothing have no version", "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
+		{
+			h.Deletes > 0 && h.NotFound+h.Ranges > 0,
+			Limit{
+				"stale reads of deleted keys that found nothing: the key may never have been there, or may be deleted",
+				Plural(
+					h.Deletes,
+					"operation deletes",
+					"operations delete",
+				) + ", and reads that found nothing have no version",
+				"record version with deletes, and with reads that find nothing; or mark rows as deleted in a column",
+			},
+		},
 		{h.Incs > 0, Limit{"the order of increments: only sums are compared, and only a check of a whole history can say that a level holds",
 			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
 		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},

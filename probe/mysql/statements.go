@@ -21,5 +21,16 @@ func Statements(product string, o EpochOptions) []string {
 		all = append(all, "SET TRANSACTION ISOLATION LEVEL "+strings.ToUpper(level.String()))
 	}
 	drop := "DROP TABLE " + d.Prefix + strings.Join(epoch.Names(), ", "+d.Prefix)
-	return append(all, "START TRANSACTION", "COMMIT", "ROLLBACK", d.ReadOnly, "-- at a server that takes no writes", "START TRANSACTION READ ONLY", "-- at the end", listTables, drop)
+	return append(
+		all,
+		"START TRANSACTION",
+		"COMMIT",
+		"ROLLBACK",
+		d.ReadOnly,
+		"-- at a server that takes no writes",
+		"START TRANSACTION READ ONLY",
+		"-- at the end",
+		listTables,
+		drop,
+	)
 }

@@ -26,7 +26,9 @@ func (s *Absences) wasThere(d ledger.Due) (was, tried bool, by uint32) {
 		return false, false, s.Writes[x.Writes].Txn
 	}
 	sure := s.Certain()
-	may := sure && s.Opt.Plain() && k.Kind <= event.Register && k.Flags&(ledger.Element|ledger.FoundNothing|ledger.Deleted) != ledger.Element|ledger.FoundNothing && s.MayBeBaseline(d) && !s.heldAnother(d)
+	may := sure && s.Opt.Plain() && k.Kind <= event.Register && k.Flags&(ledger.Element|ledger.FoundNothing|ledger.Deleted) != ledger.Element|ledger.FoundNothing &&
+		s.MayBeBaseline(d) &&
+		!s.heldAnother(d)
 	was = true
 	for id := x.Writes; id != 0; id = s.Writes[id].NextOfVer {
 		w := s.Writes[id].Txn

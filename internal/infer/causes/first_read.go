@@ -18,7 +18,8 @@ func (s *Absences) FirstRead(i int, o *event.Op, n uint32) bool {
 		return false
 	}
 	x := &s.Keys[p.Key]
-	if x.Kind != event.Register || x.Flags&(ledger.Unsupported|ledger.Versioned|ledger.Repeats) != 0 || o.Flags&event.HasExtra != 0 || x.Stamp == s.Stamp || len(s.Touches) == cap(s.Touches) {
+	if x.Kind != event.Register || x.Flags&(ledger.Unsupported|ledger.Versioned|ledger.Repeats) != 0 || o.Flags&event.HasExtra != 0 || x.Stamp == s.Stamp ||
+		len(s.Touches) == cap(s.Touches) {
 		return false
 	}
 	x.Flags |= ledger.Used

@@ -287,7 +287,8 @@ func (s *Absences) Observed(dst []pattern.ID, e ledger.Edge) []pattern.ID {
 func (s *Absences) ObservedAt(dst []pattern.ID, v uint32) []pattern.ID {
 	x := &s.Versions[v]
 	k := &s.Keys[x.Key]
-	if v == 0 || !s.Opt.Observed || k.Kind > event.Register || k.Flags&(ledger.Versioned|ledger.Element) != 0 || x.Flags&ledger.InitialVersion != 0 || slices.Contains(dst, k.Pattern) {
+	if v == 0 || !s.Opt.Observed || k.Kind > event.Register || k.Flags&(ledger.Versioned|ledger.Element) != 0 || x.Flags&ledger.InitialVersion != 0 ||
+		slices.Contains(dst, k.Pattern) {
 		return dst
 	}
 	return append(dst, k.Pattern)

@@ -13,7 +13,9 @@ func (s *Orders) Kill(v, writer uint32, labels ledger.Label) {
 	s.Out.Kills = append(s.Out.Kills, k)
 	s.Out.Edges = slices.DeleteFunc(s.Out.Edges, func(e ledger.Edge) bool { return k.Kills(&e) })
 	s.Out.Anomalies = slices.DeleteFunc(s.Out.Anomalies, func(a ledger.Anomaly) bool {
-		return a.Version == v && (a.Kind == ledger.G1b || a.Kind == ledger.Divergence || a.Kind == ledger.IncompatibleOrder || a.Kind == ledger.Nonlinearizable) || a.Other == v && v != 0 || s.cycleThrough(&a, v)
+		return a.Version == v && (a.Kind == ledger.G1b || a.Kind == ledger.Divergence || a.Kind == ledger.IncompatibleOrder || a.Kind == ledger.Nonlinearizable) ||
+			a.Other == v && v != 0 ||
+			s.cycleThrough(&a, v)
 	})
 }
 

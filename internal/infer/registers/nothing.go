@@ -164,7 +164,9 @@ func (s *Registers) SureReads(n uint32, fn func(v, w uint32)) {
 	for id := s.Txns[n].Reads; id != 0; id = s.Readers[id].NextOfTxn {
 		v, w := s.Readers[id].Version, uint32(0)
 		x := &s.Versions[v]
-		if s.Keys[x.Key].Kind == event.Register && x.Flags&(ledger.Ambiguous|ledger.InitialVersion|ledger.Unattributed|ledger.Unrecorded|ledger.OverwrittenByWriter) == 0 && x.Writer != 0 && s.Txns[x.Writer].State == ledger.Counted {
+		if s.Keys[x.Key].Kind == event.Register && x.Flags&(ledger.Ambiguous|ledger.InitialVersion|ledger.Unattributed|ledger.Unrecorded|ledger.OverwrittenByWriter) == 0 &&
+			x.Writer != 0 &&
+			s.Txns[x.Writer].State == ledger.Counted {
 			w = x.Writer
 		}
 		fn(v, w)

@@ -133,8 +133,11 @@ func (d *drawing) description() string {
 func (d *drawing) writeMarkers() {
 	d.printf("<defs>\n")
 	for _, kind := range d.kinds() {
-		d.printf(`<marker id="%s-%s" class="head %[2]s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 10 5 0 9.5Z"/></marker>`+"\n",
-			d.prefix, kind)
+		d.printf(
+			`<marker id="%s-%s" class="head %[2]s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 10 5 0 9.5Z"/></marker>`+"\n",
+			d.prefix,
+			kind,
+		)
 	}
 	d.printf("</defs>\n")
 }

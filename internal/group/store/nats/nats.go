@@ -124,7 +124,8 @@ func (s *Store) open(ctx context.Context) (records jetstream.KeyValue, objects j
 // mend makes the buckets again that somebody has deleted. A server without a leader does not say that they are gone. It looks
 // once in answerWait at most. The handles that Open gave stay: they name the bucket only.
 func (s *Store) mend(ctx context.Context, err error) {
-	gone := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrStreamNotFound)
+	gone := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) ||
+		errors.Is(err, nats.ErrStreamNotFound)
 	if !gone || s.replicas == 0 || !s.mending.TryLock() {
 		return
 	}
