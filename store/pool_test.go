@@ -10,7 +10,6 @@ import (
 
 // TestPool: what Badger has allocated to write tables is given back, also in a folder whose process was killed.
 func TestPool(t *testing.T) {
-	t.Parallel()
 	dir, killed := t.TempDir(), t.TempDir()
 	s := open(t, dir, Options{MemTable: 1 << 20})
 	fill := func(s *Store) {
