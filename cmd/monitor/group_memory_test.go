@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,24 +82,8 @@ func TestGroupMemory(t *testing.T) {
 			t.Errorf("two units want all, and hold %.0f bytes of %d: less than a third", state, 3*third)
 		}
 	}
-	if peak := m.peak(t); peak > memory {
+	if peak := m.status(t, "VmHWM"); peak > memory { // the most memory that was resident
 		t.Errorf("the process took up to %d bytes, of %d", peak, memory)
 	}
-	t.Logf("two busy units hold %.0f bytes of %d, and %v transactions left early; the process took up to %d", state, 3*third, of("isowatch_squeezed_transactions_total"), m.peak(t))
-}
-
-// peak is the most memory that was resident.
-func (m *groupMember) peak(t *testing.T) int64 {
-	t.Helper()
-	status, err := os.ReadFile(m.proc("status"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(status) {
-		if rest, ok := bytes.CutPrefix(line, []byte("VmHWM:")); ok {
-			kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
+	t.Logf("two busy units hold %.0f bytes of %d, and %v transactions left early; the process took up to %d", state, 3*third, of("isowatch_squeezed_transactions_total"), m.status(t, "VmHWM"))
 }

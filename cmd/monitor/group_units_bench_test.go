@@ -189,12 +189,18 @@ func (m *groupMember) files(t *testing.T) int {
 // anonymous is the resident memory without the pages of files.
 func (m *groupMember) anonymous(t *testing.T) int64 {
 	t.Helper()
+	return m.status(t, "RssAnon")
+}
+
+// status is what the system says of the process under this name, in bytes; 0: nothing.
+func (m *groupMember) status(t *testing.T, name string) int64 {
+	t.Helper()
 	status, err := os.ReadFile(m.proc("status"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(status) {
-		if rest, ok := bytes.CutPrefix(line, []byte("RssAnon:")); ok {
+		if rest, ok := bytes.CutPrefix(line, []byte(name+":")); ok {
 			kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
 			return kib << 10
 		}
