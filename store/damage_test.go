@@ -193,7 +193,6 @@ func flip(path string, f imageFile, at int) error {
 // TestDamage damages each file of a store in many ways. A folder that opens holds all that it held.
 // Any other is refused. No process ends with a trace of its stack.
 func TestDamage(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts 200 processes, some 20 s: not with -short")
 	}
@@ -298,7 +297,6 @@ func TestManifestIsGone(t *testing.T) {
 // TestMarker: a store of an older version has no marker, and gets one. A store with fewer commits than
 // the marker names is refused, also an empty one.
 func TestMarker(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	put(t, s, records, "a", "b")

@@ -198,7 +198,6 @@ func TestSnapshotThatFails(t *testing.T) {
 }
 
 func TestDamagedSnapshot(t *testing.T) {
-	t.Parallel()
 	const first, second = chunkHeader + len("first"), chunkHeader + len("second") // bytes in the file
 	third := func(file []byte) []byte { return file[first+second:] }
 	tests := []struct {

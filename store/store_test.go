@@ -439,7 +439,6 @@ func TestOptions(t *testing.T) {
 // TestDamagedTables: a table that Badger would panic on is an error that names it. One that the
 // manifest does not name, as a kill leaves it, is none.
 func TestDamagedTables(t *testing.T) {
-	t.Parallel()
 	for name, damage := range map[string]func(text []byte) []byte{
 		"cut":    func(text []byte) []byte { return text[:3] },
 		"empty":  func([]byte) []byte { return nil },

@@ -145,7 +145,6 @@ func TestProbeOfADatabaseThatIsAway(t *testing.T) {
 
 // Results that contradict what is expected are findings, with all that goes with them.
 func TestProbeFinds(t *testing.T) {
-	t.Parallel()
 	s := probing(t, "", func(p *config.Probe) {
 		p.URL, p.Expect = "sim:read-committed", "serializable"
 	})

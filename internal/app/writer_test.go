@@ -22,7 +22,6 @@ import (
 // A store that a later version wrote is refused, by the service and by what reads findings. The text says
 // which version is needed. The layout of the engine's records may be the newer one, or that of snapshots.
 func TestDowngradeIsRefused(t *testing.T) {
-	t.Parallel()
 	for want, change := range map[string]func(st *store.Store) error{
 		"layout 6, this program reads 5": func(st *store.Store) error {
 			return st.Commit([]store.Entry{{Space: 'h', Key: []byte("head"), Value: []byte(`{"step":3,"version":6}`)}})
