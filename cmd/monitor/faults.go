@@ -111,9 +111,10 @@ func (x *faults) healing(t *terminal) (over func(), healed chan struct{}) {
 }
 
 // shell runs a command. It is in a process group of its own, so that Ctrl-C does not reach
-// it. The error says how it ended, and nothing of the command.
-func (x *faults) shell(ctx context.Context, t *terminal, flag, command string) error {
-	ctx, cancel := context.WithTimeout(ctx, commandWait)
+// it. The error says how it ended, and nothing of the command. A command that the end of run
+// cuts short has not failed.
+func (x *faults) shell(run context.Context, t *terminal, flag, command string) error {
+	ctx, cancel := context.WithTimeout(run, commandWait)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -128,10 +129,13 @@ func (x *faults) shell(ctx context.Context, t *terminal, flag, command string) e
 	if err == nil {
 		return nil
 	}
-	x.failed++
 	if ctx.Err() != nil {
 		err = errors.New("ended before it was done")
 	}
+	if run.Err() != nil {
+		return fmt.Errorf("the %s command: %w", flag, err)
+	}
+	x.failed++
 	t.say("monitor: warning: the %s command: %v%s", flag, err, output.lastLine())
 	return fmt.Errorf("the %s command: %w", flag, err)
 }
