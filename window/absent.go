@@ -193,7 +193,7 @@ func (m *Machine) hasNoOrderAbout(l isolation.Level, x absentRead, txns []uint32
 		Deleted: func(k string) bool { return !slices.Contains(keys, cell{key: k}) },
 	}
 	for _, n := range txns {
-		r := m.record(n)
+		r := m.forTrial(n)
 		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)

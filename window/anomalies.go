@@ -41,7 +41,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable && isList(&w) {
 		h.Counters.Misread++ // a register's other version is taken in
 	}
-	if h.hidesLoss(a, &w) {
+	if h.hidesLoss(a, &w) || h.hidesOldRow(a, &w) {
 		return
 	}
 	if a.Kind == infer.Divergence {

@@ -51,6 +51,7 @@ func (q *question) lacksOfRecords() []lack {
 		{says: (*question).missedEarlier},
 		{(*question).partial, "not all writers are captured (capture=partial)", "", nil, ofContract},
 		{(*question).uncertain, "there are uncertain findings, which a missing record could explain", "", nil, ofRecords},
+		{(*question).oldRows, "read behind an own write that may have found a deleted row", "reads behind own writes that may have found deleted rows", nil, ofRecords},
 		{(*question).horizonOfPane, "dependencies on transactions that had left the window", "", nil, ofRecords},
 	}
 }
@@ -213,6 +214,10 @@ func (q *question) deletedRows() int64 {
 		rows = q.Counters.SettledRows
 	}
 	return onlyIf(q.level.Underlying().Implies(isolation.CursorStability), rows)
+}
+
+func (q *question) oldRows() int64 {
+	return onlyIf(q.level.Refuted(isolation.NameOf(infer.Internal).Weakest), q.Counters.OldRows)
 }
 
 func (q *question) tolerated() int64 {

@@ -47,6 +47,9 @@ type Counters struct {
 	// SettledRows counts the pairs whose lost update was final. No order of the two is serial
 	// all the same, and it is not looked for any more.
 	SettledRows int64 `json:"settled_rows,omitempty"`
+	// OldRows counts transactions that read a key otherwise than they had written it. A row of the
+	// key was deleted, and may be what they read. Where a row is not its key, that is allowed.
+	OldRows int64 `json:"old_rows,omitempty"`
 
 	Unverified int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	// LeftOut counts further violations of violated levels that the verifier did not

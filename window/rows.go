@@ -28,6 +28,15 @@ func (h *finder) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
 	return true
 }
 
+// hidesOldRow says whether a read behind an own write may have met the row of the snapshot.
+func (h *finder) hidesOldRow(a *infer.Anomaly, w *finding.Witness) bool {
+	if !h.cfg.Rules.Rows || a.Kind != infer.Internal || a.B != 0 || !slices.Contains(oldRows(&w.Txns[0]), w.Key) || !h.infer.SomeRowDeleted(a.Version) {
+		return false
+	}
+	h.Counters.OldRows++
+	return true
+}
+
 // deletesRow says whether t left no row at the key.
 func deletesRow(t *event.Record, key string) bool {
 	last := event.Read
@@ -39,8 +48,8 @@ func deletesRow(t *event.Record, key string) bool {
 	return last == event.Delete
 }
 
-// rowsDeleted takes back the lost updates at the keys that t, which is n, deletes, unless it
-// began when they were over.
+// rowsDeleted takes back the lost updates and the reads of old rows at the keys that t, which is n,
+// deletes. Those that were over when t began stay.
 func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64) {
 	if t.Status == event.Aborted || len(h.reports.open.by)+len(h.reports.open.recent) == 0 {
 		return
@@ -57,8 +66,13 @@ func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64
 			h.reports.takeBackFinal(n, b.Text(t.Epoch), key, start)
 		}
 		for _, f := range slices.Clone(h.reports.open.list) {
-			if !f.closed && f.Finding.Anomaly == lostUpdate && h.mayBeBetween(f, start) {
+			switch {
+			case f.closed || !h.mayBeBetween(f, start):
+			case f.Finding.Anomaly == lostUpdate:
 				h.takeBackLoss(f, key)
+			case slices.Contains(h.oldRowsOf(f), key) && !slices.Contains(f.members, n):
+				h.Counters.OldRows++
+				h.withdraw(f)
 			}
 		}
 	}
@@ -83,7 +97,10 @@ func (s *reports) takeBackFinal(n uint32, epoch, key string, start int64) {
 		if r.Finding.State == finding.Withdrawn || r.Finding.Epoch != epoch || !slices.Contains(r.Rows, key) || !s.untimed && start > r.End {
 			continue
 		}
-		if v := s.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
+		if r.Finding.Anomaly == misread {
+			s.Counters.OldRows++
+			s.withdrawFinal(r)
+		} else if v := s.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
 			s.Counters.OtherRows++
 			s.Counters.SettledRows++
 			s.withdrawFinal(r)
@@ -94,12 +111,16 @@ func (s *reports) takeBackFinal(n uint32, epoch, key string, start int64) {
 // rowsOf are the keys at which a deletion takes f back, and when its last member ended, by the
 // clock that is the furthest behind.
 func (s *reports) rowsOf(f *openFinding) (keys []string, end int64) {
-	if !s.cfg.Rules.Rows || f.Finding.Anomaly != lostUpdate {
+	keys = s.oldRowsOf(f)
+	if !s.cfg.Rules.Rows || f.Finding.Anomaly != lostUpdate && keys == nil {
 		return nil, 0
 	}
 	end = math.MinInt64
 	for _, n := range f.members {
 		end = max(end, s.infer.Info(n).End+int64(s.cfg.Contract.ClockDrift))
+	}
+	if keys != nil {
+		return keys, end
 	}
 	for _, v := range f.versions {
 		if key := s.infer.Key(v); !slices.Contains(keys, key) && s.deletionsBy(f, key) < 2 {

@@ -141,7 +141,7 @@ func (a *asking) history() (*trial.History, []uint32) {
 	}
 	in := trial.Input{Numbers: a.numbers(), Drift: int64(a.cfg.Contract.ClockDrift), Rows: a.cfg.Rules.Rows, Lacks: a.lacking(txns)}
 	for _, n := range txns {
-		r := a.record(n)
+		r := a.forTrial(n)
 		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)

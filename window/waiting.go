@@ -105,7 +105,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		f.due = max(f.due, seen+o.infer.Patience())
 		f.sooner = max(f.sooner, seen+int64(c.ClockDrift))
 	}
-	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
+	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence || o.oldRowsOf(f) != nil { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, come+int64(c.ClockDrift))
 	}

@@ -61,7 +61,11 @@ func (x *text) one(ctx context.Context, tx Tx, into ...any) (found bool, err err
 		err = cursor.Scan(into...)
 	}
 	for err == nil && cursor.Next() {
-		err = x.t.fault("%s = %v is several rows: it is not a primary key", x.t.Key, x.args[0])
+		hint := ""
+		if x.t.Dialect == PostgreSQL {
+			hint = ", or the transaction inserted a row and still sees the one that was there before. REPEATABLE READ does that if another transaction has deleted that row meanwhile. A scan (Range) shows both"
+		}
+		err = x.t.fault("%s = %v is several rows: it is not a primary key%s", x.t.Key, x.args[0], hint)
 	}
 	return found, cmp.Or(err, cursor.Err(), cursor.Close())
 }

@@ -235,7 +235,7 @@ func (e *execution) commit(i int) (state, bool) {
 		earliest = p
 	}
 	for q := p; q >= earliest; q-- {
-		if result, ok := replay(e.txns[i], e.shown(i, q)); ok {
+		if result, ok := replayInRows(e.txns[i], e.shown(i, q), e.newRow); ok {
 			return result, true
 		}
 		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], q-1) {
@@ -291,8 +291,14 @@ func (e *execution) conflicts(t *workload.Txn, place int) bool {
 	cells, other := e.writes[place], e.txns[slices.Index(e.place, place)]
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
 		return changes(&o) && cells[cellOf(&o)] && !(leavesElement(t, cellOf(&o)) && leavesElement(other, cellOf(&o))) &&
-			!(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
+			!e.newRow(t, o.Key)
 	})
+}
+
+// newRow says whether t, the next in the order, inserts a row at the key, and it is not there. This tells
+// rows under [PossibleInRows] only.
+func (e *execution) newRow(t *workload.Txn, key string) bool {
+	return e.rows && len(e.states[len(e.states)-1][key]) == 0 && inserts(t, key) && !e.goneLater(t, key)
 }
 
 // leavesElement says whether the cell is of an element of a set, and t leaves it there.
@@ -322,6 +328,11 @@ func inserts(t *workload.Txn, key string) bool {
 	return left
 }
 
+// removes says whether t deletes the key, at any time. It could not where another row is in its snapshot.
+func removes(t *workload.Txn, key string) bool {
+	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return o.Key == key && o.Kind == event.Delete })
+}
+
 // changes says whether o leaves something behind.
 func changes(o *workload.Op) bool {
 	return o.Kind != event.Read && o.Kind != event.Range && (o.Kind != event.CAS || o.Success)
@@ -341,6 +352,11 @@ func elementCell(set string, v int64) string { return fmt.Sprintf("%s/%d", set, 
 // replay runs t on a copy of the snapshot. It fails when a read differs, and
 // else returns the cells that t wrote with their contents.
 func replay(t *workload.Txn, snapshot state) (state, bool) {
+	return replayInRows(t, snapshot, func(*workload.Txn, string) bool { return false })
+}
+
+// replayInRows is replay where t may find, beside a new row of its own, the row of the snapshot.
+func replayInRows(t *workload.Txn, snapshot state, isNew func(t *workload.Txn, key string) bool) (state, bool) {
 	local := state{}
 	see := func(cell string) []int64 {
 		if now, own := local[cell]; own {
@@ -371,7 +387,8 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 			ok = agrees(o.PlainRows(), rangeOf(&o, snapshot, local, t.Status == event.Unknown), t)
 		default:
 			ok = o.Nothing() && t.Status == event.Unknown || // nothing noted, not nothing seen
-				reads(&o, t, now, snapshot, local)
+				reads(&o, t, now, snapshot, local) ||
+				local[o.Key] != nil && isNew(t, o.Key) && !o.Absent && !removes(t, o.Key) && reads(&o, t, snapshot[o.Key], snapshot, nil)
 		}
 		if !ok {
 			return nil, false

@@ -1,11 +1,14 @@
 package simtest
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -18,6 +21,7 @@ func TestRows(t *testing.T) {
 		"and blind writes":   {CAS: true, Deletes: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08, Corrupt: 0.2},
 		"and commit numbers": {Deletes: true, Timestamps: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
 		"and versions":       {Deletes: true, Versions: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
+		"and old rows":       {Deletes: true, Aborted: 0.08, Unknown: 0.08},
 	}
 	for name, k := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -32,6 +36,9 @@ func TestRows(t *testing.T) {
 							h[j].Ops[o].Version = 0
 						}
 					}
+				}
+				if name == "and old rows" {
+					h = readOldRows(rng, h)
 				}
 				cfg := exact()
 				if i%2 == 0 {
@@ -59,4 +66,38 @@ func TestRows(t *testing.T) {
 			t.Logf("verdicts: %v", said)
 		})
 	}
+}
+
+// readOldRows has transactions read, behind a write of theirs, what they had read of the key before, or
+// what another one wrote there. In the meantime somebody may delete the key.
+func readOldRows(rng *rand.Rand, h oracle.History) oracle.History {
+	written := map[string][]int64{}
+	for i := range h {
+		for _, o := range h[i].Ops {
+			if o.Kind == event.Write || o.Kind == event.Insert {
+				written[o.Key] = append(written[o.Key], o.Value)
+			}
+		}
+	}
+	for i := range h {
+		first := map[string]workload.Op{}
+		for _, o := range slices.Clone(h[i].Ops) {
+			switch {
+			case o.Kind == event.Read && !o.Absent:
+				first[o.Key] = o
+			case (o.Kind == event.Write || o.Kind == event.Insert) && rng.IntN(2) == 0:
+				if len(h) < 7 && rng.IntN(2) == 0 {
+					d := workload.Txn{ID: fmt.Sprint("deleter", len(h)), Session: "d", Status: event.Committed, Start: h[i].Start, End: h[i].End}
+					d.Ops = []workload.Op{{Kind: event.Delete, Key: o.Key}}
+					h = append(h, d)
+				}
+				if old, met := first[o.Key]; met {
+					h[i].Ops = append(h[i].Ops, old)
+				} else {
+					h[i].Ops = append(h[i].Ops, workload.Read(o.Key, written[o.Key][rng.IntN(len(written[o.Key]))]))
+				}
+			}
+		}
+	}
+	return h
 }

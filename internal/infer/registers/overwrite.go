@@ -229,6 +229,11 @@ func (s *Registers) MayBeOtherRows(v uint32) bool {
 	return true
 }
 
+// SomeRowDeleted says whether a row is not its key, and a transaction deleted the key of v.
+func (s *Registers) SomeRowDeleted(v uint32) bool {
+	return s.Opt.Rows && s.Keys[s.Versions[v].Key].Flags&ledger.Deleted != 0
+}
+
 // loses says whether of two that replaced one version the later one lost an update.
 func (s *Registers) loses(w, x *ledger.Write) bool {
 	return !s.Opt.Rows || s.IsDelete(w) == s.IsDelete(x)
