@@ -163,6 +163,24 @@ txn T2: read y 1, insert x 2`)}
 	}
 }
 
+// TestVerifyTriedOldRow: who inserts a row may still read the deleted one, where the product tells rows
+// from keys. That a row is gone refutes an order all the same.
+func TestVerifyTriedOldRow(t *testing.T) {
+	for read, refuses := range map[string]bool{"read x 1": true, "read x nil": false} {
+		w := finding.Witness{Anomaly: finding.NoOrder, Level: "snapshot-isolation", Txns: recordsOf(t, `
+txn T0: insert x 1
+txn T1: read x 1, delete x
+txn T2: read x 1, insert x 2, `+read)}
+		if err := Verify(&w); err != nil {
+			t.Error(err)
+		}
+		w.Rows = true
+		if err := Verify(&w); (err != nil) != refuses {
+			t.Errorf("%s behind the insert: %v", read, err)
+		}
+	}
+}
+
 // TestVerifyTriedNoSum: a counter's value that is no number says nothing.
 func TestVerifyTriedNoSum(t *testing.T) {
 	w := finding.Witness{Anomaly: finding.NoOrder, Level: "strong-session-serializable",
