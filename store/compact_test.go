@@ -32,7 +32,7 @@ func TestCompactorsRest(t *testing.T) {
 		waitFor(t, "no compactor runs", func() bool { return compactorsRunning() == 0 })
 		value := make([]byte, 1000)
 		random := rand.NewChaCha8([32]byte{})
-		for i := range 40 * memTable / len(value) / 50 { // 40 tables: Badger stops at 15 in the highest level
+		for i := range 20 * memTable / len(value) / 50 { // 20 tables: Badger stops at 15 in the highest level
 			var entries []Entry
 			for j := range 50 {
 				random.Read(value)

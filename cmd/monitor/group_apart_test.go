@@ -20,8 +20,8 @@ import (
 // disturbed.
 func TestGroupUnitsAreApart(t *testing.T) {
 	t.Parallel()
-	records := plantedMessages(t, 6_000, 500)
-	const first, dropped = 200, 300 // messages
+	records := plantedMessages(t, 3_000, 250)
+	const first, dropped = 100, 150 // messages
 	alone := newGroupRun(t, records, kafkaGroup, "")
 	alone.start(t, "alone")
 	alone.publish(t.Context(), t, time.Second)
@@ -63,7 +63,7 @@ func TestGroupUnitsAreApart(t *testing.T) {
 	r.settle(t, nil)
 
 	out, err := r.monitor("findings", "--group-state", r.state.url(nil), "--output", "jsonl", "--dead-letters")
-	if err != nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), `"kafka:g1/0/300"`) {
+	if err != nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), `"kafka:g1/0/150"`) {
 		t.Errorf("the dead letters of the group are (%v): %.1000s", err, out)
 	}
 	sources := map[string]int{}
@@ -86,7 +86,7 @@ func TestGroupUnitsAreApart(t *testing.T) {
 	if sources["s2"] != len(want) || sources["s1"] == 0 {
 		t.Errorf("s2 has %d findings, want %d, and s1 has %d", sources["s2"], len(want), sources["s1"])
 	}
-	if n := r.gaps(`"first_position":"kafka:g0/0/200"`); n != 1 {
+	if n := r.gaps(`"first_position":"kafka:g0/0/100"`); n != 1 {
 		t.Errorf("%d gaps name what was dropped", n)
 	}
 }

@@ -92,7 +92,7 @@ var storeLosses = map[string]struct {
 // for each source names a state that is lost.
 func TestGroupStoreIsLost(t *testing.T) {
 	t.Parallel()
-	records := plantedMessages(t, 6_000, 1_000)
+	records := plantedMessages(t, 3_000, 500)
 	for i, name := range slices.Sorted(maps.Keys(storeLosses)) {
 		if testrun.LeavesOut(i, 2) {
 			continue
@@ -108,7 +108,7 @@ func TestGroupStoreIsLost(t *testing.T) {
 			r.await(t, "member with each unit", func() bool {
 				return r.members[0].logged("watches the unit") > 0 && r.members[1].logged("watches the unit") > 0 && r.members[2].logged("watches the unit") > 0
 			})
-			r.records = records[:300]
+			r.records = records[:150]
 			r.publish(t.Context(), t, 5*time.Second)
 			r.settle(t, nil)
 			before := len(r.texts())
@@ -129,7 +129,7 @@ func TestGroupStoreIsLost(t *testing.T) {
 			}
 			r.await(t, "members that watch all units again", func() bool { return watches() >= want })
 			t.Logf("watched again after %v", time.Since(at).Round(100*time.Millisecond))
-			r.records = records[300:]
+			r.records = records[150:]
 			r.publish(t.Context(), t, time.Second)
 			r.await(t, "findings behind the loss", func() bool { return len(r.texts()) > before+2*groupSources })
 			told := 0

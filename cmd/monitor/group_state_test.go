@@ -21,7 +21,7 @@ import (
 // without them, a gap names what is missing, and what comes then is watched.
 func TestGroupStateIsLost(t *testing.T) {
 	t.Parallel()
-	records := plantedMessages(t, 6_000, 1_000)
+	records := plantedMessages(t, 3_000, 500)
 	damages := map[string]struct {
 		change func(v group.Value) []byte // nil: the record is removed
 		reason string
@@ -51,7 +51,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			r := newGroupRun(t, nil, natsGroup, "file")
 			r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 			r.start(t, "a")
-			r.records = records[:300]
+			r.records = records[:150]
 			r.publish(t.Context(), t, 5*time.Second)
 			r.settle(t, nil)
 			m := r.members[0]
@@ -70,7 +70,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			defer s.Close()
 			damageStates(t, s, damage.change)
 			r.start(t, "b")
-			r.records = records[300:]
+			r.records = records[150:]
 			r.publish(t.Context(), t, time.Second)
 			r.await(t, "a gap for each source", func() bool { return r.gaps(regexp.QuoteMeta(damage.reason)) == groupSources })
 			if n := r.gaps(`"last_position":"nats:G/[1-9]`); n != groupSources {

@@ -177,7 +177,7 @@ func TestGroup(t *testing.T) {
 		}
 		cases, times = allGroupCases(), n
 	}
-	records := plantedMessages(t, testrun.Size(4_000, 20_000), testrun.Size(150, 1_000))
+	records := plantedMessages(t, testrun.Size(2_000, 20_000), testrun.Size(75, 1_000))
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func TestGroupFindingsInPart(t *testing.T) {
 	r := newGroupRun(t, nil, natsGroup, "file")
 	r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 	r.start(t, "a")
-	r.records = plantedMessages(t, 6_000, 1_000)[:300]
+	r.records = plantedMessages(t, 3_000, 500)[:150]
 	r.publish(t.Context(), t, 5*time.Second)
 	r.settle(t, nil)
 	m := r.members[0]

@@ -41,7 +41,7 @@ const (
 func TestPair(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	records := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
+	records := plantedMessages(t, testrun.Size(4_000, 30_000), testrun.Size(130, 1_000))
 	history := filepath.Join(dir, "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestPair(t *testing.T) {
 // docs/scale.md says it.
 func TestPairOverPartitions(t *testing.T) {
 	t.Parallel()
-	records := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
+	records := plantedMessages(t, testrun.Size(4_000, 30_000), testrun.Size(130, 1_000))
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(records, nil), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,8 +17,14 @@ import (
 // TestMain lets several scripts run at once: they wait for services most of their time.
 func TestMain(m *testing.M) {
 	testrun.Waiting(10)
-	testscript.Main(m, map[string]func(){"monitor": main})
+	testscript.Main(inMemory{m}, map[string]func(){"monitor": main})
 }
+
+// inMemory runs the tests while their folders are in memory: the stores of all of them would wait for one disk.
+// A process that is killed loses nothing that it has written, on either.
+type inMemory struct{ m *testing.M }
+
+func (x inMemory) Run() int { return testrun.Run(x.m.Run) }
 
 // TestScripts runs testdata/*.txt, each a script with its files. Beside the
 // commands of testscript there are

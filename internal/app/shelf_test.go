@@ -138,7 +138,7 @@ func anyFinding(r *rand.Rand, id string) finding.Finding {
 // What the pages are told is what a look at all stored findings tells: while the index is filled,
 // while findings come, change, fall and are removed, and where old ones have no room.
 func TestShelfAgainstStore(t *testing.T) {
-	for seed := range testrun.Count(5) {
+	for seed := range testrun.Size(2, 5) {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		st, err := store.Open(t.TempDir(), store.Options{InMemory: true})
 		if err != nil {

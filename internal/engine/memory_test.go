@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -38,7 +39,7 @@ func crowded(n int) (ms []ingest.Message) {
 // aborted and read is found all the same, and lives that end anywhere, with snapshots, find what one life does.
 func TestMemory(t *testing.T) {
 	const state = 3 << 20
-	ms := crowded(8000)
+	ms := crowded(testrun.Size(3_500, 8_000))
 	run := func(ms []ingest.Message, bound func(engine.Held) (state, open int64), cuts ...int) (findings []string, last *engine.Status) {
 		st, err := store.Open(t.TempDir(), store.Options{})
 		if err != nil {
@@ -84,7 +85,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%d findings after restarts, want %d", len(got), len(want))
 		}
 	}
-	got, _ := run(ms, nil, 1, 1777, 5000, 5001, 7500)
+	got, _ := run(ms, nil, 1, 1777, len(ms)*5/8, len(ms)*5/8+1, len(ms)*15/16)
 	restarted(want, got)
 
 	// Other engines take some of it at times. What this engine may take is in the steps.

@@ -3,6 +3,7 @@ package recorded
 import (
 	"bytes"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -82,10 +83,14 @@ func (x weak) least() int {
 // What the weaker databases allowed is found when more is expected of them.
 func TestWeakDatabasesAreFound(t *testing.T) {
 	liveStreams(t)
-	for name, x := range weaker {
+	for n, name := range slices.Sorted(maps.Keys(weaker)) {
+		x := weaker[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, v := range variants[:testrun.Size(2, 3)] {
+			for i, v := range variants[:3] {
+				if testrun.LeavesOut(i+n, 3) {
+					continue // the short form has one of the three for each stream, in turn
+				}
 				ls := v.change(weakStream(t, name))
 				enough(t, v.name, config.DefaultService(), ls, x.least(), x.before)
 				if x.declared {

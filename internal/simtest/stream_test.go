@@ -18,11 +18,11 @@ import (
 
 // A stream is 3,000 transactions of 64 sessions over 30 ms of event time, each
 // running for about 0.3 ms, with every kind of anomaly planted in turn, arriving
-// at most 1 ms late. The window of 4 ms retires most of it on the way.
-const (
-	streamTxns     = 3000
-	streamLateness = time.Millisecond
-)
+// at most 1 ms late. The window of 4 ms retires most of it on the way. The short form
+// has half of the transactions: it retires as much as that in four windows.
+var streamTxns = testrun.Size(1_500, 3_000)
+
+const streamLateness = time.Millisecond
 
 func streamConfig() window.Config {
 	return window.Config{

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 func writeOf(key, value string) event.RecordOp {
@@ -65,7 +66,7 @@ func TestCore(t *testing.T) {
 // TestLong: where the records come about as they took effect, a long history is decided.
 func TestLong(t *testing.T) {
 	var txns [][]event.RecordOp
-	for i := range 4000 {
+	for i := range testrun.Size(1_200, 4_000) {
 		switch i % 4 {
 		case 0:
 			txns = append(txns, []event.RecordOp{readOf("x", ""), writeOf("x", string(rune('0'+i%10))+string(rune('A'+i/4%26))+string(rune('A'+i/104%26))+string(rune('A'+i/2704)))})

@@ -29,7 +29,7 @@ func (s *site) unitsPage(w http.ResponseWriter, r *http.Request, o *GroupOptions
 func (s *site) groupHTML(w http.ResponseWriter, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	if err := pages.ExecuteTemplate(w, name, data); err != nil {
+	if err := pages().ExecuteTemplate(w, name, data); err != nil {
 		s.Log.Error("web: page failed", "err", err) // the client went away, or it is seen in tests
 	}
 }

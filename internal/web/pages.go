@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
@@ -33,8 +34,11 @@ var groupText string
 //go:embed pages.html
 var pagesText string
 
-// pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(page.Templates().Parse(pagesText + groupsText + overviewText + groupText))
+// pages escapes everything that is put into it, by the place where it stands. It is made when the first page is
+// asked for: most commands show none, and it takes 8,000 allocations.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(page.Templates().Parse(pagesText + groupsText + overviewText + groupText))
+})
 
 // shown says how findings are shown now.
 func (s *site) shown() page.Options {
@@ -218,7 +222,7 @@ func (s *site) failPage(w http.ResponseWriter, status int, name, reason string) 
 
 func (s *site) writePage(w http.ResponseWriter, status int, name string, data any) {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
+	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
 		s.Log.Error("web: page cannot be made", "page", name, "err", err)
 		plain(w, http.StatusInternalServerError, "the page cannot be made; the log says why")
 		return

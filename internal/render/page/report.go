@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
@@ -19,7 +20,8 @@ import (
 //go:embed report.html
 var reportText string
 
-var report = template.Must(Templates().Parse(reportText))
+// report is made when the first report is written.
+var report = sync.OnceValue(func() *template.Template { return template.Must(Templates().Parse(reportText)) })
 
 // Report is findings in one file, which needs no service and no network.
 type Report struct {
@@ -161,7 +163,7 @@ func WriteReport(w io.Writer, r *Report) error {
 		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer
-	if err := report.ExecuteTemplate(&b, "report", &x); err != nil {
+	if err := report().ExecuteTemplate(&b, "report", &x); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, WithoutControls(b.String()))
