@@ -328,7 +328,7 @@ type End struct {
 func (o *Options) stepOf(s *scene.Scene, i int) Step {
 	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Title(), ToShort: to.Title()}
 	if a.Step == 0 && a.Evidence == "" {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		switch {
@@ -349,7 +349,7 @@ func (o *Options) stepOf(s *scene.Scene, i int) Step {
 }
 
 func (o *Options) endOf(f *finding.Finding, m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: o.Place(positionOf(f, m)), Record: o.recordOf(f, m)}
+	e := End{Short: m.Title(), Position: o.Place(positionOf(f, m)), Record: o.recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}

@@ -94,9 +94,11 @@ type drawing struct {
 
 // newDrawing has the boxes and the arrows, which no layout has placed yet.
 func newDrawing(s *scene.Scene) *drawing {
-	d := &drawing{finding: s.Finding, nodes: nodesOf(s)}
+	d := &drawing{finding: s.Finding}
+	var boxes []int
+	d.nodes, boxes = nodesOf(s)
 	for i, a := range s.Arrows {
-		from, to := d.indexOf(a.Edge.From), d.indexOf(a.Edge.To)
+		from, to := boxes[a.From], boxes[a.To]
 		if from != to {
 			d.arrows = append(d.arrows, arrow{of: i, from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
 		}

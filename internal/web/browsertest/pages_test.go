@@ -121,6 +121,10 @@ func TestPages(t *testing.T) {
 		b.t = t
 		b.walk(s, byAnomaly["lost-update"])
 	})
+	t.Run("two records of one transaction", func(t *testing.T) {
+		b.t = t
+		b.contradictory(s, byAnomaly["contradictory-record"])
+	})
 	t.Run("each arrow opens its evidence", func(t *testing.T) {
 		b.t = t
 		b.edges(s, byAnomaly["lost-update"], nine)
