@@ -44,16 +44,21 @@ func demoCommand(t *terminal) *cobra.Command {
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			if err := report.create(); err != nil {
+			ctx, cancel := context.WithCancel(c.Context())
+			defer cancel()
+			var closed func()
+			if length == 0 { // nobody else ends it
+				closed = cancel
+			}
+			if err := report.prepare(t, closed); err != nil {
 				return err
 			}
-			defer report.closing(&err)
 			remove, err := temporaryData(t, &s)
 			if err != nil {
 				return err
 			}
 			defer remove()
-			return runDemo(c.Context(), t, s, output, length, &report)
+			return runDemo(ctx, t, s, output, length, &report)
 		},
 	}
 	f := c.Flags()

@@ -163,10 +163,15 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, records.again.remove()) }()
-	if err := p.report.create(); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var closed func()
+	if p.options.Duration == 0 { // nobody else ends it
+		closed = cancel
+	}
+	if err := p.report.prepare(t, closed); err != nil {
 		return err
 	}
-	defer p.report.closing(&err)
 	var input *io.PipeReader
 	input, records.monitor = io.Pipe()
 	defer input.Close()
