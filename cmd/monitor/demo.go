@@ -37,6 +37,7 @@ func demoCommand(t *terminal) *cobra.Command {
 			if length < 0 {
 				return usagef("--duration %v: must not be negative", length)
 			}
+			s.HTTP.TraceURL = report.trace
 			s.Sources = []config.Source{{Name: app.DemoSource, Watch: s.Watch}}
 			if s.Sinks, err = sinks.named(); err != nil {
 				return err
@@ -70,6 +71,7 @@ func demoCommand(t *terminal) *cobra.Command {
 	logFlags(f, &s.Log)
 	sinks.register(f)
 	report.register(f)
+	f.Lookup("trace-url").Usage += ", and those on pages"
 	return c
 }
 

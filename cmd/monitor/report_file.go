@@ -20,11 +20,13 @@ import (
 // reportFile is the file of --report. Its ending says its form: .html for people, .json for programs. It is written whole, and
 // takes its name at the end: whoever looks earlier sees the file that was there before.
 type reportFile struct {
-	path string // "": none
+	path  string // "": none
+	trace string // a link to a trace, with {trace_id} in it; "": none
 }
 
 func (r *reportFile) register(f *pflag.FlagSet) {
 	f.StringVar(&r.path, "report", "", "file to write verdicts and findings to at the end: FILE.html, one page that needs no network, or FILE.json")
+	f.Var(traceValue{&r.trace}, "trace-url", "URL of a trace, with {trace_id} in it: findings in FILE.html link to it")
 }
 
 func (r *reportFile) isHTML() bool { return filepath.Ext(r.path) == ".html" }
@@ -78,7 +80,9 @@ func (r *reportFile) write(value any, p func() *page.Report) error {
 	}
 	var b bytes.Buffer
 	if r.isHTML() {
-		if err := page.WriteReport(&b, p()); err != nil {
+		shown := p()
+		shown.Trace = r.trace
+		if err := page.WriteReport(&b, shown); err != nil {
 			return err
 		}
 	} else {
@@ -113,7 +117,7 @@ func (r *reportFile) replace(text []byte) error {
 	return nil
 }
 
-// outlivingReader is standard output. What comes after its reader has closed it is lost. Safe for concurrent use.
+// outlivingReader is standard output. Text is lost once its reader has closed it. Safe for concurrent use.
 type outlivingReader struct {
 	mu     sync.Mutex
 	to     io.Writer

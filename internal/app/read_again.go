@@ -114,7 +114,7 @@ func recordsOf(f *finding.Finding) (all []placed) {
 	return all
 }
 
-// holds says whether the finding has the record as it came in. Of a transaction with one record, any piece of it counts.
+// holds says whether the finding has the record as it came in. Any piece counts, if the transaction has one record.
 func holds(f *finding.Finding, id, position string) bool {
 	twice := f.SecondPositions[id] != ""
 	return slices.ContainsFunc(f.Raw, func(r finding.Raw) bool { return r.Txn == id && (!twice || r.Position == position) })

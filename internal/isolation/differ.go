@@ -11,7 +11,7 @@ import (
 // mostDiffering operations are told one by one.
 const mostDiffering = 3
 
-// Differences are what tells two records of one transaction apart, a before b. They name no values.
+// Differences names the fields in which two records of one transaction differ, a before b. It tells no values.
 func Differences(a, b *event.Record) (all []string) {
 	told := func(what, x, y string) {
 		if x != y {

@@ -384,7 +384,13 @@ func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
 		x.Started, x.Took = &start, finding.Lasting(time.Duration(r.End-r.Start))
 	}
 	if o.Trace != "" && r.TraceID != "" {
-		x.TraceURL = strings.ReplaceAll(o.Trace, "{trace_id}", url.PathEscape(r.TraceID))
+		x.TraceURL = traceURL(o.Trace, r.TraceID)
 	}
 	return x
+}
+
+// traceURL puts the id into a link. It escapes all but letters, digits and -_.~, so the id is one value of a query, one step of a
+// path, or one part of a fragment.
+func traceURL(link, id string) string {
+	return strings.ReplaceAll(link, "{trace_id}", strings.ReplaceAll(url.QueryEscape(id), "+", "%20"))
 }

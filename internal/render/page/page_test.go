@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -194,5 +195,38 @@ func TestTitle(t *testing.T) {
 		if got := strings.Join(strings.Fields(regexp.MustCompile("<[^>]*>").ReplaceAllString(h1, "")), " "); got != c.want {
 			t.Errorf("%s, %q: %q, want %q", c.anomaly, c.title, got, c.want)
 		}
+	}
+}
+
+// A trace id is one value wherever it stands in the link.
+func TestTraceURL(t *testing.T) {
+	const id = "a&b=c+d e/f?g#h%20ä"
+	for _, link := range []string{"https://h/trace/{trace_id}/x", "https://h/?a=1&id={trace_id}&b=2", "https://h/x#/search?id={trace_id}"} {
+		got, err := url.Parse(traceURL(link, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found string
+		switch {
+		case got.RawQuery != "":
+			found = got.Query().Get("id")
+			if q := got.Query(); len(q) != 3 || q.Get("b") != "2" {
+				t.Errorf("%s: the query is %v", link, q)
+			}
+		case got.EscapedFragment() != "":
+			values, _ := url.ParseQuery(strings.TrimPrefix(got.EscapedFragment(), "/search?"))
+			found = values.Get("id")
+		default:
+			found = strings.TrimSuffix(strings.TrimPrefix(got.Path, "/trace/"), "/x")
+			if n := strings.Count(got.EscapedPath(), "/"); n != 3 {
+				t.Errorf("%s has %d steps", got, n)
+			}
+		}
+		if found != id {
+			t.Errorf("%s leads to %q", got, found)
+		}
+	}
+	if got := traceURL("https://h/{trace_id}", "4bf92f3577b34da6a3ce929d0e0e4736"); got != "https://h/4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Error(got)
 	}
 }

@@ -51,7 +51,7 @@ func (o *Options) recordOf(f *finding.Finding, m *scene.Member) *Record {
 	return r
 }
 
-// rawOf are the records of a member as they came in. Of two records with one id each has those at its position.
+// rawOf are the records of a member as they came in. If two members have one id, each has the records at its position.
 func rawOf(f *finding.Finding, m *scene.Member) (all []finding.Raw) {
 	for _, r := range f.Raw {
 		if r.Txn == m.ID && (m.Of == "" || r.Position == m.Position) {
