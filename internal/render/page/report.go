@@ -12,7 +12,6 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
-	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/words"
 )
 
@@ -149,8 +148,8 @@ func (p *shownPart) show(o Options) {
 
 // WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
 func WriteReport(w io.Writer, r *Report) error {
-	x := reported{Report: r, Style: template.CSS(Style), Script: template.JS(Script)}
-	x.Policy = "default-src 'none'; style-src " + hashOf(Style) + " " + picture.StyleHash() + "; script-src " + hashOf(Script)
+	x := reported{Report: r, Style: template.CSS(Style()), Script: template.JS(Script)}
+	x.Policy = "default-src 'none'; style-src " + hashOf(Style()) + "; script-src " + hashOf(Script)
 	if !r.Made.IsZero() {
 		m, _ := (&Options{}).MomentOf(r.Made.UTC().Format(time.RFC3339Nano))
 		x.Moment = &m

@@ -85,7 +85,9 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("reports", func(t *testing.T) {
 		b.t = t
-		b.look("file://" + report(t))
+		written := "file://" + report(t)
+		b.look(written)
+		b.reportDownloads(written)
 		long := "file://" + longReport(t)
 		for _, width := range []int64{360, 1440} { // axe-core takes a minute for all of its findings
 			b.do("a long report", chromedp.EmulateViewport(width, 900), chromedp.Navigate(long), chromedp.WaitReady("ul.contents"))
