@@ -26,6 +26,7 @@ func TestReport(t *testing.T) {
 		Parts: []Part{{
 			Heading:  "part <i>",
 			Verdicts: []Verdict{{"serializable", "violated", "because"}},
+			Notes:    []string{"values repeat <b>: record `version`"},
 			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}, {ID: "3f", Anomaly: "G2-item", Title: "write skew <b>"}},
 		}},
 	})
@@ -36,6 +37,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
 		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
+		`<ul class="notes"><li>values repeat &lt;b&gt;: record <code>version</code></li></ul>`,
 		"<style>" + Style() + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {

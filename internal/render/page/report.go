@@ -34,8 +34,9 @@ type Part struct {
 	Heading  string // "": none
 	Facts    []Fact // what was checked, and what came out
 	Verdicts []Verdict
-	Panes    []Pane // verdicts over time; none: that is not known
-	Timed    bool   // panes say when they were
+	Notes    []string // what the records cannot show
+	Panes    []Pane   // verdicts over time; none: that is not known
+	Timed    bool     // panes say when they were
 	Findings []finding.Finding
 	Most     int                      // findings that it shows, an example of each group first; 0: all, negative: none
 	Raws     map[string][]finding.Raw // records as they came in, by the finding's id
