@@ -68,9 +68,10 @@ type Finding struct {
 	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
 	Raw           []Raw             `json:"raw,omitempty"`         // records as they came in: set where one finding is asked for, and not sent to sinks
 	Ends
-	Hidden  bool   `json:"hidden,omitempty"`   // hashes stand in place of values in its texts and edges
-	Cut     bool   `json:"cut,omitempty"`      // there are more transactions or edges than it names
-	PageURL string `json:"page_url,omitempty"` // of its page: set on its way to a sink, and not stored. The last key (alert)
+	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
+	Hidden          bool              `json:"hidden,omitempty"`           // hashes stand in place of values in its texts and edges
+	Cut             bool              `json:"cut,omitempty"`              // there are more transactions or edges than it names
+	PageURL         string            `json:"page_url,omitempty"`         // of its page: set on its way to a sink, and not stored. The last key (alert)
 }
 
 // Guidance tells a person about a finding.

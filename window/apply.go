@@ -105,6 +105,11 @@ func (m *Machine) apply(cause string) {
 	for _, v := range o.Ambiguous {
 		m.retract(v, false)
 	}
+	if m.cfg.Twice {
+		for i := range o.Twice {
+			m.noteTwice(&o.Twice[i])
+		}
+	}
 	for _, v := range o.Parted {
 		m.retract(v, true)
 	}

@@ -105,6 +105,8 @@ type Config struct {
 	Unbounded bool
 	// Untold leaves the texts of cycles in whole histories out until [Machine.Tell] asks for them.
 	Untold bool
+	// Twice notes values that two transactions wrote, for [Machine.WrittenTwice].
+	Twice bool `json:",omitempty"`
 	// Window covers the longest transaction and the oldest snapshot that the
 	// database serves. Default 60 s; Zero means a window of nothing.
 	Window Span

@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
@@ -15,8 +16,9 @@ import (
 // have one such finding.
 
 const (
-	maxContradictoryGroups = 64 // groups told apart; the rest share one
-	maxContradictoryTxns   = 10 // of a group that its finding names
+	maxContradictoryGroups = 64       // groups told apart; the rest share one
+	maxContradictoryTxns   = 10       // of a group that its finding names
+	maxContradictoryBytes  = 32 << 10 // of records that its finding carries
 )
 
 // contradictoryGroup are records whose id was seen before, with other content. It is persisted as
@@ -43,13 +45,57 @@ func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
 	f := &g.Finding
 	f.LastPosition = at
 	if len(f.Txns) < maxContradictoryTxns && g.add(id, b.Text(t.Name)) {
-		where := "the second record of " + id
-		if t.Session.Len > 0 {
-			where += " is of session " + isolation.Cut(b.Text(t.Session), maxSessionText)
-		}
-		g.Where = append(g.Where, finding.OneLine(where+", at "+at))
+		g.Where = append(g.Where, finding.OneLine(s.compare(g, b, t, at)))
 	}
 	x.grow(s, g, 1, end)
+}
+
+// compare gives the finding the two records of t's transaction, and says how they differ. The second one, t, is at at.
+func (s *reports) compare(g *contradictoryGroup, b *event.Batch, t *event.Txn, at string) string {
+	f, id, second := &g.Finding, b.Text(t.ID), b.Record(t)
+	f.SecondPositions = with(f.SecondPositions, id, at)
+	of := ""
+	if second.Session != "" {
+		of = ", of session " + isolation.Cut(second.Session, maxSessionText) + ","
+	}
+	n := s.infer.WithID(id, second.Epoch)
+	if n == 0 || s.infer.Record(n) == nil {
+		g.carry(&second)
+		return fmt.Sprintf("%s: the second record%s is at %s. The first one has left memory", id, of, at)
+	}
+	first := s.record(n)
+	before := s.clock.position(s.infer.Info(n))
+	f.Positions = with(f.Positions, id, before)
+	if len(f.Txns) == 1 {
+		f.FirstPosition = before
+	}
+	g.carry(&first, &second)
+	return fmt.Sprintf("%s: the first record is at %s, the second one%s at %s. They differ in %s", id, before, of, at, strings.Join(isolation.Differences(&first, &second), "; "))
+}
+
+// carry gives the finding the records of a transaction, all of them or none, within the bound.
+func (g *contradictoryGroup) carry(records ...*event.Record) {
+	left := maxContradictoryBytes
+	for _, text := range g.Finding.History {
+		left -= len(text)
+	}
+	history := slices.Clip(g.Finding.History) // the revisions before have it too
+	for _, r := range records {
+		text := event.AppendJSON(nil, r)
+		if left -= len(text); left < 0 {
+			return
+		}
+		history = append(history, text)
+	}
+	g.Finding.History = history
+}
+
+func with(of map[string]string, id, text string) map[string]string {
+	if of == nil {
+		of = map[string]string{}
+	}
+	of[id] = text
+	return of
 }
 
 // begin begins the finding of a group of sessions with this pattern. Its first transaction is id, whose record is at.

@@ -104,6 +104,7 @@ func (x *news[G]) tell(s *reports, g G, state finding.State) {
 	out := *f
 	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
+	out.Positions, out.SecondPositions = maps.Clone(f.Positions), maps.Clone(f.SecondPositions)
 	out.Headline, out.Explanation = g.says(s)
 	out.Hidden = s.cfg.Hide != "" // they tell no values
 	if o.Count > 1 && !s.untimed && o.Last > 0 {

@@ -36,13 +36,14 @@ func (r *Repeats) Keys() string {
 
 // String says what it means for a reader, and what to do.
 func (r *Repeats) String() string {
-	return fmt.Sprintf(
-		"Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %s decided. Record a version with each operation (PostgreSQL: xmin).",
-		r.Keys(),
-		r.Why,
-		r.Decided,
-		finding.Counted(r.Reads, "read is", "reads are"),
-	)
+	return fmt.Sprintf("%s: %d of %s decided. %s", r.repeat(), r.Decided, finding.Counted(r.Reads, "read is", "reads are"), recordVersions)
+}
+
+// recordVersions is the advice about values that repeat.
+const recordVersions = "Record a version with each operation (PostgreSQL: xmin)."
+
+func (r *Repeats) repeat() string {
+	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them", r.Keys(), r.Why)
 }
 
 func (o *core) noteRepeating(name string, p *pattern.Pattern) {
@@ -57,5 +58,13 @@ func (m *Machine) Repeating() []Repeats {
 			all = append(all, repeatsOf(name, p))
 		}
 	})
+	return all
+}
+
+// WrittenTwice are the patterns of keys that were given one value twice, with an example each. There are none without Config.Twice.
+func (m *Machine) WrittenTwice() (all []WrittenTwice) {
+	for _, x := range m.twice.all {
+		all = append(all, *x)
+	}
 	return all
 }

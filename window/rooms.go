@@ -30,6 +30,7 @@ type core struct {
 	closed    bool              // the input is at its end
 	advice    map[advised]docs.Advice
 	untold    map[string]untold // by the id of a finding
+	twice     writtenTwice      // with Config.Twice
 	Counters  Counters
 
 	results Effects             // of the call in work: handOver gives it to the caller

@@ -77,14 +77,13 @@ func checkCommand(t *terminal) *cobra.Command {
 		Example: "  monitor check history.jsonl\n" +
 			"  monitor check --contract start=existing,unmonitored-writers=yes --expect postgresql/read-committed txns.jsonl",
 		Args: arguments(1, -1),
-		RunE: func(c *cobra.Command, files []string) (err error) {
+		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
 			}
-			if err := report.create(); err != nil {
+			if err := report.prepare(t, nil); err != nil {
 				return err
 			}
-			defer report.closing(&err)
 			expecting := c.Flags().Changed("expect")
 			if expecting {
 				w.AskExpected(c.Flags().Changed("levels"))
@@ -164,7 +163,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 		}
 		_, err = t.stdout.Write(table.append(end))
 	}
-	if !errors.Is(err, context.Canceled) { // also where standard output was closed
+	if !errors.Is(err, context.Canceled) { // also where standard output takes no more
 		err = errors.Join(err, file.write(reports, func() *page.Report { return reportPage("monitor check", reports) }))
 	}
 	if err != nil {

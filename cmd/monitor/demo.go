@@ -37,6 +37,7 @@ func demoCommand(t *terminal) *cobra.Command {
 			if length < 0 {
 				return usagef("--duration %v: must not be negative", length)
 			}
+			s.HTTP.TraceURL = report.trace
 			s.Sources = []config.Source{{Name: app.DemoSource, Watch: s.Watch}}
 			if s.Sinks, err = sinks.named(); err != nil {
 				return err
@@ -44,16 +45,21 @@ func demoCommand(t *terminal) *cobra.Command {
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			if err := report.create(); err != nil {
+			ctx, cancel := context.WithCancel(c.Context())
+			defer cancel()
+			var closed func()
+			if length == 0 { // nobody else ends it
+				closed = cancel
+			}
+			if err := report.prepare(t, closed); err != nil {
 				return err
 			}
-			defer report.closing(&err)
 			remove, err := temporaryData(t, &s)
 			if err != nil {
 				return err
 			}
 			defer remove()
-			return runDemo(c.Context(), t, s, output, length, &report)
+			return runDemo(ctx, t, s, output, length, &report)
 		},
 	}
 	f := c.Flags()
@@ -65,6 +71,7 @@ func demoCommand(t *terminal) *cobra.Command {
 	logFlags(f, &s.Log)
 	sinks.register(f)
 	report.register(f)
+	f.Lookup("trace-url").Usage += ", and those on pages"
 	return c
 }
 

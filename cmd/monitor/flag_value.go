@@ -42,6 +42,24 @@ func (v levelsValue) Set(text string) error {
 	return err
 }
 
+// traceValue is a link to a trace.
+type traceValue struct{ to *string }
+
+func (v traceValue) String() string {
+	if v.to == nil { // pflag asks the zero value
+		return ""
+	}
+	return *v.to
+}
+func (v traceValue) Type() string { return "URL" }
+func (v traceValue) Set(text string) error {
+	if err := config.CheckTraceURL(text); text != "" && err != nil {
+		return err
+	}
+	*v.to = text
+	return nil
+}
+
 type windowValue struct{ to *config.Window }
 
 func (v windowValue) String() string { return v.to.String() }

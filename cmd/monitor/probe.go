@@ -90,6 +90,7 @@ func probeCommand(t *terminal) *cobra.Command {
 	p.generator.register(f)
 	f.StringVar(&p.history, "history", "", "file to keep the records in, as JSON lines")
 	p.report.register(f)
+	f.Lookup("trace-url").Usage += ", and those on pages"
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary folder")
 	f.Lookup("data").DefValue = ""
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
@@ -129,6 +130,7 @@ func (p *probeFlags) run(ctx context.Context, t *terminal, database string, work
 
 // place puts what is watched for into the settings, and checks them.
 func (p *probeFlags) place() error {
+	p.service.HTTP.TraceURL = p.report.trace
 	p.service.Sources = []config.Source{{Name: probeSource, Watch: p.service.Watch}}
 	if err := p.service.Validate(); err != nil {
 		return usageError{err}
@@ -163,10 +165,15 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, records.again.remove()) }()
-	if err := p.report.create(); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var closed func()
+	if p.options.Duration == 0 { // nobody else ends it
+		closed = cancel
+	}
+	if err := p.report.prepare(t, closed); err != nil {
 		return err
 	}
-	defer p.report.closing(&err)
 	var input *io.PipeReader
 	input, records.monitor = io.Pipe()
 	defer input.Close()

@@ -55,10 +55,9 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err := r.Validate(); err != nil {
 				return usageError{err}
 			}
-			if err := report.create(); err != nil {
+			if err := report.prepare(t, nil); err != nil {
 				return err
 			}
-			defer report.closing(&err)
 			log, err := t.logger(logLevel, logFormat)
 			if err != nil {
 				return err

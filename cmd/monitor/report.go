@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
@@ -23,63 +17,6 @@ import (
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
-
-// reportFile is the file of --report. Its ending says its form: .html for people, .json for programs.
-type reportFile struct {
-	path string // "": none
-	file *os.File
-}
-
-func (r *reportFile) register(f *pflag.FlagSet) {
-	f.StringVar(&r.path, "report", "", "file to write verdicts and findings to at the end: FILE.html, one page that needs no network, or FILE.json")
-}
-
-func (r *reportFile) isHTML() bool { return filepath.Ext(r.path) == ".html" }
-
-// create makes the file, so that one that cannot be written is told before the work begins.
-func (r *reportFile) create() (err error) {
-	if r.path == "" {
-		return nil
-	}
-	if ext := filepath.Ext(r.path); ext != ".html" && ext != ".json" {
-		return usagef("--report %q: want a name that ends with .html or .json", r.path)
-	}
-	if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return usageError{err}
-	}
-	return nil
-}
-
-// close ends it. Without a file it does nothing.
-func (r *reportFile) close() error {
-	if r.file == nil {
-		return nil
-	}
-	return r.file.Close()
-}
-
-// write writes value in the form of JSON, or what is on the page. Without a file it does nothing.
-func (r *reportFile) write(value any, p func() *page.Report) error {
-	if r.file == nil {
-		return nil
-	}
-	var b bytes.Buffer
-	if r.isHTML() {
-		if err := page.WriteReport(&b, p()); err != nil {
-			return err
-		}
-	} else {
-		form := json.NewEncoder(&b)
-		form.SetIndent("", "  ")
-		if err := form.Encode(value); err != nil {
-			return err
-		}
-	}
-	if _, err := r.file.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
 
 // A page is read by people: with more findings it opens slowly, and the JSON has all. It has an example of each group first, and
 // counts all.
@@ -112,7 +49,7 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 
 // partOf is the part of a page about one file or source, with so many of its findings.
 func partOf(r *whole.Report, most int) page.Part {
-	part := page.Part{Heading: r.File, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers}
+	part := page.Part{Heading: r.File, Notes: r.Notes, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers}
 	for i := range r.Panes {
 		p := &r.Panes[i]
 		part.Panes = append(part.Panes, page.Pane{Start: p.Start, End: p.End, Verdicts: p.Verdicts, ByContract: p.ByContract})
@@ -202,6 +139,3 @@ func hideKey(a *app.App, w *config.Watch) string {
 	}
 	return a.HideKey()
 }
-
-// closing joins the error of closing the report to err.
-func (r *reportFile) closing(err *error) { *err = errors.Join(*err, r.close()) }

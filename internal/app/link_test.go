@@ -41,6 +41,9 @@ func TestPageURLs(t *testing.T) {
 			if f.PageURL != want || own.PageURL != wantOwn {
 				t.Errorf("file %q, want %q; the caller's %q, want %q", f.PageURL, want, own.PageURL, wantOwn)
 			}
+			if body := get(t, a, "/api/v1/findings/"+f.ID); !strings.Contains(body, `"page_url":"`+want+`"`) {
+				t.Errorf("the API does not say %s: %s", want, body)
+			}
 		})
 	}
 }

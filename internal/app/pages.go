@@ -74,7 +74,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Beside:   a.incidentsBeside,
 		Reload:   a.reloadAsked,
 		Now:      a.options.Now,
-		External: a.config.HTTP.ExternalURL,
+		External: a.config.HTTP.ExternalURL, Pages: a.linkedPages,
 		Gatherer: a.registry,
 		Ready:    a.readiness,
 		Status:   func() any { return a.wholeStatus() },

@@ -76,29 +76,48 @@ func (a *asksAgain) readAgain(f *finding.Finding) {
 		defer a.busy.Unlock()
 		asks = time.Since(a.failed) > calmAgain
 	}
-	for _, id := range f.Txns {
-		position := f.Positions[id]
-		if position == "" || left == 0 || slices.ContainsFunc(f.Raw, func(r finding.Raw) bool { return r.Txn == id }) {
+	for _, x := range recordsOf(f) {
+		if left == 0 || holds(f, x.id, x.position) {
 			continue
 		}
-		if ofBroker(position) {
+		if ofBroker(x.position) {
 			if !asks {
 				continue
 			}
 			if left--; ctx.Err() == nil {
-				message, of := a.message(ctx, position)
-				s.Message(message, of, position)
+				message, of := a.message(ctx, x.position)
+				s.Message(message, of, x.position)
 			}
-		} else if line := lineAt(position); line != nil {
-			s.Line(line, f.Source, position)
+		} else if line := lineAt(x.position); line != nil {
+			s.Line(line, f.Source, x.position)
 			left--
 		}
 	}
 	for _, r := range s.Raws()[0] {
-		if f.Positions[r.Txn] == r.Position && !slices.ContainsFunc(f.Raw, func(old finding.Raw) bool { return old.Txn == r.Txn }) {
+		if (f.Positions[r.Txn] == r.Position || f.SecondPositions[r.Txn] == r.Position) && !holds(f, r.Txn, r.Position) {
 			f.Raw = append(f.Raw, r)
 		}
 	}
+}
+
+type placed struct{ id, position string }
+
+// recordsOf are the records that a finding names, with their positions.
+func recordsOf(f *finding.Finding) (all []placed) {
+	for _, id := range f.Txns {
+		for _, of := range []map[string]string{f.Positions, f.SecondPositions} {
+			if of[id] != "" {
+				all = append(all, placed{id, of[id]})
+			}
+		}
+	}
+	return all
+}
+
+// holds says whether the finding has the record as it came in. Any piece counts, if the transaction has one record.
+func holds(f *finding.Finding, id, position string) bool {
+	twice := f.SecondPositions[id] != ""
+	return slices.ContainsFunc(f.Raw, func(r finding.Raw) bool { return r.Txn == id && (!twice || r.Position == position) })
 }
 
 // lineAt is the line at a position in a file, nil if there is none.

@@ -64,6 +64,30 @@ func TestRecordsAreReadAgain(t *testing.T) {
 	}
 }
 
+// Of two records of one transaction both are read again, each from its position.
+func TestBothRecordsAreReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.jsonl")
+	one, two := `{"txn":"A", "status":"committed","ops":[]}`, `{"txn":"A", "status":"aborted","ops":[]}`
+	if err := os.WriteFile(path, []byte(one+"\n"+two+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, second := fmt.Sprintf("file:%s:0", path), fmt.Sprintf("file:%s:%d", path, len(one)+1)
+	for _, had := range [][]finding.Raw{nil, {{Txn: "A", Position: second, Text: two}}} {
+		f := finding.Finding{
+			Source: "s", Txns: []string{"A"}, Raw: had,
+			Positions: map[string]string{"A": first}, SecondPositions: map[string]string{"A": second},
+		}
+		(&asksAgain{}).readAgain(&f)
+		got := map[string]string{}
+		for _, r := range f.Raw {
+			got[r.Position] = r.Text
+		}
+		if len(f.Raw) != 2 || got[first] != one || got[second] != two {
+			t.Errorf("%+v", f.Raw)
+		}
+	}
+}
+
 // broker has messages, and answers as late as the test says.
 type broker struct {
 	messages map[string]string // by partition/offset

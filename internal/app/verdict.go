@@ -38,6 +38,7 @@ func SourceReports(s *engine.Status, name string, levels func(source string) []i
 				r.Reasons[l.String()] = v.Reason
 			}
 		}
+		r.NoteRepeating("", x.Repeating, nil)
 		reports = append(reports, r)
 	}
 	return reports

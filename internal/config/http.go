@@ -46,6 +46,15 @@ func (h *HTTP) fields() []field {
 // Guarded says whether clients must prove who they are.
 func (h *HTTP) Guarded() bool { return h.User != "" || h.Token.IsSet() || h.ClientCAFile != "" }
 
+// CheckTraceURL says what is wrong with a link to a trace.
+func CheckTraceURL(link string) error {
+	u, err := url.Parse(link)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(link, "{trace_id}") || strings.Contains(u.Host, "{") {
+		return errors.New("want http://HOST/... or https://HOST/... with {trace_id} behind HOST")
+	}
+	return nil
+}
+
 // Validate lists every fault.
 func (h *HTTP) Validate() error {
 	var f faults
@@ -55,11 +64,8 @@ func (h *HTTP) Validate() error {
 	if u, err := url.Parse(h.ExternalURL); h.ExternalURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		f.add("external-url", "http external-url: want http://HOST/ or https://HOST/")
 	}
-	if u, err := url.Parse(
-		h.TraceURL,
-	); h.TraceURL != "" &&
-		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(h.TraceURL, "{trace_id}")) {
-		f.add("trace-url", "http trace-url: want http://HOST/... or https://HOST/... with {trace_id} in it")
+	if err := CheckTraceURL(h.TraceURL); h.TraceURL != "" && err != nil {
+		f.add("trace-url", "http trace-url: %v", err)
 	}
 	if (h.CertFile == "") != (h.KeyFile == "") {
 		f.add("cert-file", "http: TLS needs both cert-file and key-file")

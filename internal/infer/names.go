@@ -21,6 +21,7 @@ type (
 	Kill         = ledger.Kill
 	Label        = ledger.Label
 	Left         = ledger.Left
+	Twice        = ledger.Twice
 	OpenRead     = ledger.OpenRead
 	Options      = ledger.Options
 	Out          = ledger.Out

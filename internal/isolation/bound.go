@@ -48,7 +48,7 @@ func Bound(f *finding.Finding) {
 	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
 	boundTxns(f)
 	boundEdges(f)
-	for _, of := range []*map[string]string{&f.Levels, &f.Names, &f.Endpoints, &f.Positions} {
+	for _, of := range []*map[string]string{&f.Levels, &f.Names, &f.Endpoints, &f.Positions, &f.SecondPositions} {
 		*of = boundMap(f, *of)
 	}
 	if a := f.About; a != nil {

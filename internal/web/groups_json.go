@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
@@ -50,10 +52,20 @@ type findingWithGroup struct {
 func (s *site) withGroup(f finding.Finding) findingWithGroup {
 	g := catalog.GroupOf(&f)
 	x := findingWithGroup{Finding: f, Group: g.Key()}
+	x.PageURL = s.pageURL(f.ID)
 	if s.Groups != nil {
 		x.marksJSON = newMarksJSON(s.Groups.Marks(x.Group), s.Now())
 	}
 	return x
+}
+
+// pageURL is the address of the finding's page, as sinks have it; its path where no address is known.
+func (s *site) pageURL(id string) string {
+	at := s.Base
+	if s.Pages != nil {
+		at = cmp.Or(s.Pages(), at)
+	}
+	return at + "/findings/" + url.PathEscape(id)
 }
 
 // groupJSON is a group in the API.

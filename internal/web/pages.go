@@ -233,7 +233,7 @@ func (s *site) writePage(w http.ResponseWriter, status int, name string, data an
 	io.WriteString(w, page.WithoutControls(b.String())) // a client that went away needs no answer
 }
 
-func styleSheet(w http.ResponseWriter, _ *http.Request) { asset(w, "text/css", page.Style) }
+func styleSheet(w http.ResponseWriter, _ *http.Request) { asset(w, "text/css", page.Style()) }
 
 func script(w http.ResponseWriter, _ *http.Request) { asset(w, "text/javascript", page.Script) }
 

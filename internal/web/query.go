@@ -96,6 +96,7 @@ func (q *Query) set(name string, values []string) error {
 		q.Source = value
 	case "anomaly":
 		q.Anomaly = value
+		return knownAnomaly(value)
 	case "endpoint":
 		q.Endpoint = value
 	case "name":
@@ -142,6 +143,18 @@ func (q *Query) set(name string, values []string) error {
 		return fmt.Errorf("unknown parameter %q", name)
 	}
 	return nil
+}
+
+// knownAnomaly refuses a name that no anomaly has.
+func knownAnomaly(name string) error {
+	names := isolation.AnomalyNames()
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	if best := isolation.Likely(name, names); best != "" {
+		return fmt.Errorf(`"anomaly" is %q, and no anomaly has this name; did you mean %q?`, name, best)
+	}
+	return fmt.Errorf(`"anomaly" is %q, want one of %q`, name, names)
 }
 
 // instants are the forms of an instant, in UTC where it names no zone.

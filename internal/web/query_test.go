@@ -42,6 +42,9 @@ func TestQuery(t *testing.T) {
 		{"limit=", Query{}, `"limit" is ""`},
 		{"limit=1&limit=2", Query{}, `"limit" is given 2 times`},
 		{"kind=bug", Query{}, `"kind" is "bug", want one of ["violation"`},
+		{"anomaly=", Query{Limit: 100}, ""},
+		{"anomaly=G2item", Query{}, `"anomaly" is "G2item", and no anomaly has this name; did you mean "G2-item"?`},
+		{"anomaly=zzzzzz", Query{}, `"anomaly" is "zzzzzz", want one of ["G0" `},
 		{"expected=true", Query{Limit: 100, Expected: "true"}, ""},
 		{"expected=yes", Query{}, `"expected" is "yes", want true or false`},
 		{"state=open", Query{}, `"state" is "open", want one of ["waiting" "provisional"`},
@@ -127,5 +130,31 @@ func TestEmptyList(t *testing.T) {
 	}
 	if _, body, _ := get(handler, "/?anomaly=G1a"); !strings.Contains(body, "No finding matches.") || !strings.Contains(body, "<option selected>G1a") {
 		t.Error("the page does not say that the filter finds none, or forgets it")
+	}
+}
+
+// Each page and each list refuses a name that no anomaly has. An empty list would say that there is none.
+func TestUnknownAnomalyIsRefused(t *testing.T) {
+	handler, _, _ := served(skew("1f"))
+	for _, path := range []string{"/findings", "/list", "/api/v1/findings", "/api/v1/groups"} {
+		for anomaly, want := range map[string]int{"nonsense": 400, "lost-update": 200} {
+			if status, body, _ := get(handler, path+"?anomaly="+anomaly); status != want || want == 400 && !strings.Contains(body, "nonsense") {
+				t.Errorf("%s of %s: %d, want %d", path, anomaly, status, want)
+			}
+		}
+	}
+}
+
+// A finding in the API names its page: where sinks link to, or else the path.
+func TestPageURLInTheAPI(t *testing.T) {
+	for pages, want := range map[string]string{"": "/base/findings/1f", "https://watch.example/db": "https://watch.example/db/findings/1f"} {
+		o, _, _ := options(skew("1f"))
+		o.Base, o.Pages = "/base", func() string { return pages }
+		handler := Handler(o)
+		for _, path := range []string{"/api/v1/findings", "/api/v1/findings/1f", "/findings/1f.json"} {
+			if status, body, _ := get(handler, path); status != 200 || !strings.Contains(body, `"page_url":"`+want+`"`) {
+				t.Errorf("%s: %d, %s, want %s", path, status, body, want)
+			}
+		}
 	}
 }

@@ -65,6 +65,8 @@ type Options struct {
 	Reload func(context.Context) error
 	// External is the URL under which people reach the pages; "": what they ask for.
 	External string
+	// Pages is the address of the pages in links, without a slash at its end; "": none is known. nil: the same.
+	Pages func() string
 	// Profiles are served at /debug/pprof/.
 	Profiles bool
 	// Base is put before all paths, for a reverse proxy that serves the pages under one: /isowatch. "": none.

@@ -252,7 +252,7 @@ func TestSignBesideEachColour(t *testing.T) {
 			t.Errorf("badge %q", c.Badge())
 		}
 		seen[sign] = true
-		if !strings.Contains(page.Style, "."+word+" { --tone") {
+		if !strings.Contains(page.Style(), "."+word+" { --tone") {
 			t.Errorf("no colour for %s", word)
 		}
 	}

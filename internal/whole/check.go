@@ -90,7 +90,10 @@ type Report struct {
 	Decided  map[string]float64      `json:"decided,omitempty"`
 	Why      map[string][]window.Why `json:"why,omitempty"`
 	Counters ReportCounters          `json:"counters"` // of all sources together
-	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
+	// Repeats are values that two transactions wrote, an example for each pattern of keys.
+	Repeats  []window.WrittenTwice `json:"repeats,omitempty"`
+	Notes    []string              `json:"notes,omitempty"` // what the records cannot show, with what to do
+	Findings []finding.Finding     `json:"findings"`        // in the order in which they were found
 
 	Panes []window.Pane `json:"-"` // closed ones, each in its latest revision
 
@@ -312,7 +315,7 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Asking = !h.Expecting
 	c.Source, c.Unbounded, c.Clamp, c.Replay, c.Hide = string(name), !h.Bounded, false, h.Replay, h.HideKey
-	c.Untold = h.Brief
+	c.Untold, c.Twice = h.Brief, true
 	if h.advice != nil {
 		c.Advise = h.advice.on
 	}
@@ -407,6 +410,7 @@ func (h *Checking) Report(name string) *Report {
 	if h.Brief {
 		h.tellShown(r)
 	}
+	h.tellRepeats(r)
 	return r
 }
 

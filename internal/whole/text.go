@@ -10,6 +10,9 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
+// maxNotes are printed of a file.
+const maxNotes = 5
+
 // maxShown findings are printed of a file; all are counted.
 const maxShown = 20
 
@@ -58,6 +61,12 @@ func AppendVerdicts(dst []byte, r *Report, color bool) []byte {
 		if verdict == window.Unknown {
 			dst = appendWhy(dst, r.Why[l.String()])
 		}
+	}
+	for _, note := range r.Notes[:min(len(r.Notes), maxNotes)] {
+		dst = fmt.Appendf(dst, "  note: %s\n", finding.Visible(note))
+	}
+	if more := len(r.Notes) - maxNotes; more > 0 {
+		dst = fmt.Appendf(dst, "  %s: see --output jsonl\n", Plural(int64(more), "more note", "more notes"))
 	}
 	return dst
 }

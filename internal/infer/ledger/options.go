@@ -137,6 +137,12 @@ const (
 	TooLate                      // its outcome was unknown, and its first record counted and has left the orders
 )
 
+// Twice says that two transactions, which did not abort, wrote the value of Version.
+type Twice struct {
+	Version       uint32
+	First, Second uint32 // First is 0 where it has left memory
+}
+
 // Out is the result of one step of inference. It is reused.
 type Out struct {
 	Refused Refusal  // of the record in work
@@ -159,6 +165,7 @@ type Out struct {
 	// Ambiguous are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
 	Ambiguous []uint64
+	Twice     []Twice
 	// Parted are the ValueKeys of a list that somebody deleted: what a delete explains is void.
 	Parted []uint64
 	// PartedBy are those who may have deleted a list, with its initial version and no value.
@@ -180,7 +187,7 @@ func (o *Out) Reset() {
 	o.Supplied, o.Ambiguous, o.Parted, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Parted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 	o.PartedBy = o.PartedBy[:0]
-	o.Deletions, o.GoneIDs = o.Deletions[:0], o.GoneIDs[:0]
+	o.Deletions, o.GoneIDs, o.Twice = o.Deletions[:0], o.GoneIDs[:0], o.Twice[:0]
 }
 
 // Counters count the gaps in what the capture shows. They only grow, except Unattributed, which

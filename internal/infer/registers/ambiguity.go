@@ -51,6 +51,7 @@ func (s *Registers) PossibleWriter(v, n uint32) {
 			}
 		}
 		s.SecondWriter(v, n)
+		s.noteTwice(v, n)
 		before := s.Counters.Ambiguous + s.Counters.Repeated
 		if x.Flags&ledger.Ambiguous != 0 && s.Searchable(v) { // what rests on the writers that were known is void
 			s.Out.Kills = append(s.Out.Kills, ledger.Kill{Version: v})
@@ -64,6 +65,18 @@ func (s *Registers) PossibleWriter(v, n uint32) {
 	if s.Txns[n].State == ledger.Tentative && s.WasObserved(v) {
 		s.Promote = append(s.Promote, n)
 	}
+}
+
+// noteTwice notes who else wrote the value that n has written.
+func (s *Registers) noteTwice(v, n uint32) {
+	t := ledger.Twice{Version: v, Second: n}
+	for id := s.Versions[v].Writes; id != 0; id = s.Writes[id].NextOfVer {
+		if w := s.Writes[id].Txn; w != n && s.Txns[w].State != ledger.Aborted {
+			t.First = w
+			break
+		}
+	}
+	s.Out.Twice = append(s.Out.Twice, t)
 }
 
 // WasObserved says whether a transaction that counts saw v.

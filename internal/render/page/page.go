@@ -23,10 +23,11 @@ import (
 //go:embed finding.html
 var findingText string
 
-// Style is the style sheet of all pages.
-//
 //go:embed style.css
-var Style string
+var style string
+
+// Style is the style sheet of all pages, and of the pictures on them.
+func Style() string { return style + picture.Style() }
 
 // Script makes pages follow what changes, zooms pictures and adds local times. Pages work without it.
 //
@@ -137,7 +138,7 @@ func (c *Card) drawn() bool { return len(c.Txns) > 0 && c.Anomaly != finding.Wea
 
 // pictures are the picture for wide and for narrow pages, or one for both. The style sheet shows one of them.
 func pictures(s *scene.Scene, evidence picture.Evidence) template.HTML {
-	wide, narrow := picture.Wide(s, evidence), picture.Narrow(s, evidence)
+	wide, narrow := picture.Bare(picture.Wide(s, evidence)), picture.Bare(picture.Narrow(s, evidence))
 	if string(wide) == string(narrow) {
 		return template.HTML(wide)
 	}
@@ -236,6 +237,8 @@ type Full struct {
 	Beside   []Member
 	Timeline template.HTML // "" where no record has times
 	Events   []Event       // what happened meanwhile
+	// Downloads are within the page, where there is no service behind it.
+	Downloads []Download
 }
 
 // Event is something that happened beside the transactions.
@@ -297,10 +300,13 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 		if happened != nil {
 			marks = append(slices.Clip(marks), happened(f.Source, from.Add(-beside), to.Add(beside))...)
 		}
-		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Timeline(s, marks, picture.WideTime)) +
-			`</div><div class="narrow">` + string(picture.Timeline(s, marks, picture.NarrowTime)) + `</div>`)
+		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Bare(picture.Timeline(s, marks, picture.WideTime))) +
+			`</div><div class="narrow">` + string(picture.Bare(picture.Timeline(s, marks, picture.NarrowTime))) + `</div>`)
 	}
 	full.Events = o.eventsOf(marks, len(f.During))
+	if o.Alone {
+		full.Downloads = downloadsOf(&full.Finding, full.SVG != "")
+	}
 	return full
 }
 
@@ -328,7 +334,7 @@ type End struct {
 func (o *Options) stepOf(s *scene.Scene, i int) Step {
 	a := &s.Arrows[i]
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, i+1), Evidence: edgeID(s.Finding, i), Sentence: a.Evidence, FromShort: from.Title(), ToShort: to.Title()}
 	if a.Step == 0 && a.Evidence == "" {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		switch {
@@ -349,7 +355,7 @@ func (o *Options) stepOf(s *scene.Scene, i int) Step {
 }
 
 func (o *Options) endOf(f *finding.Finding, m *scene.Member, op int) End {
-	e := End{Short: m.Short, Position: o.Place(positionOf(f, m)), Record: o.recordOf(f, m)}
+	e := End{Short: m.Title(), Position: o.Place(positionOf(f, m)), Record: o.recordOf(f, m)}
 	if op >= 0 {
 		e.Op, e.Place = m.Ops[op].Text, op+1
 	}
@@ -384,7 +390,13 @@ func (o *Options) memberOf(f *finding.Finding, m *scene.Member) Member {
 		x.Started, x.Took = &start, finding.Lasting(time.Duration(r.End-r.Start))
 	}
 	if o.Trace != "" && r.TraceID != "" {
-		x.TraceURL = strings.ReplaceAll(o.Trace, "{trace_id}", url.PathEscape(r.TraceID))
+		x.TraceURL = traceURL(o.Trace, r.TraceID)
 	}
 	return x
+}
+
+// traceURL puts the id into a link. It escapes all but letters, digits and -_.~: the id is one value of a query, or one step of
+// a path.
+func traceURL(link, id string) string {
+	return strings.ReplaceAll(link, "{trace_id}", strings.ReplaceAll(url.QueryEscape(id), "+", "%20"))
 }

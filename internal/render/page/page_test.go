@@ -2,9 +2,13 @@ package page
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/records"
 	"html"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,6 +26,7 @@ func TestReport(t *testing.T) {
 		Parts: []Part{{
 			Heading:  "part <i>",
 			Verdicts: []Verdict{{"serializable", "violated", "because"}},
+			Notes:    []string{"values repeat <b>: record `version`"},
 			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}, {ID: "3f", Anomaly: "G2-item", Title: "write skew <b>"}},
 		}},
 	})
@@ -32,19 +37,20 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
 		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "3 findings in 2 groups", "<b>× 2</b>", "1 more of this group", `id="3f"`, "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
-		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
+		`<ul class="notes"><li>values repeat &lt;b&gt;: record <code>version</code></li></ul>`,
+		"<style>" + Style() + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	for _, hash := range []string{hashOf(Style), hashOf(Script)} {
+	for _, hash := range []string{hashOf(Style()), hashOf(Script)} {
 		if !strings.Contains(html.UnescapeString(text), hash) {
 			t.Errorf("the policy does not admit %s", hash)
 		}
 	}
-	text = strings.NewReplacer(Script, "", Style, "").Replace(text)
-	for _, banned := range []string{` src=`, `href="/`, "<link", "<img", "Download"} {
+	text = strings.NewReplacer(Script, "", Style(), "").Replace(text)
+	for _, banned := range []string{` src=`, `href="/`, "<link", "<img"} {
 		if strings.Contains(text, banned) {
 			t.Errorf("it holds %s", banned)
 		}
@@ -194,5 +200,82 @@ func TestTitle(t *testing.T) {
 		if got := strings.Join(strings.Fields(regexp.MustCompile("<[^>]*>").ReplaceAllString(h1, "")), " "); got != c.want {
 			t.Errorf("%s, %q: %q, want %q", c.anomaly, c.title, got, c.want)
 		}
+	}
+}
+
+// A trace id is one value wherever it stands in the link.
+func TestTraceURL(t *testing.T) {
+	const id = "a&b=c+d e/f?g#h%20ä"
+	for _, link := range []string{"https://h/trace/{trace_id}/x", "https://h/?a=1&id={trace_id}&b=2", "https://h/x#/search?id={trace_id}"} {
+		got, err := url.Parse(traceURL(link, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found string
+		switch {
+		case got.RawQuery != "":
+			found = got.Query().Get("id")
+			if q := got.Query(); len(q) != 3 || q.Get("b") != "2" {
+				t.Errorf("%s: the query is %v", link, q)
+			}
+		case got.EscapedFragment() != "":
+			values, _ := url.ParseQuery(strings.TrimPrefix(got.EscapedFragment(), "/search?"))
+			found = values.Get("id")
+		default:
+			found = strings.TrimSuffix(strings.TrimPrefix(got.Path, "/trace/"), "/x")
+			if n := strings.Count(got.EscapedPath(), "/"); n != 3 {
+				t.Errorf("%s has %d steps", got, n)
+			}
+		}
+		if found != id {
+			t.Errorf("%s leads to %q", got, found)
+		}
+	}
+	if got := traceURL("https://h/{trace_id}", "4bf92f3577b34da6a3ce929d0e0e4736"); got != "https://h/4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Error(got)
+	}
+}
+
+// A finding in a report has its downloads within the file: what the service has at addresses of their own.
+func TestDownloadsWithinAReport(t *testing.T) {
+	f := finding.Finding{
+		ID: "1f", Anomaly: "G1a", Title: "aborted read", Txns: []string{"T1", "T2"}, About: &finding.About{Txn: "T2", Key: "x", Value: "\"<\u202e>\""},
+		History: []json.RawMessage{
+			json.RawMessage(`{"txn":"T1","status":"aborted","ops":[{"op":"w","key":"x","value":"<\u202e>"}]}`),
+			json.RawMessage(`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":"<\u202e>"}]}`),
+		},
+	}
+	var b bytes.Buffer
+	if err := WriteReport(&b, &Report{Parts: []Part{{Findings: []finding.Finding{f, {ID: "2f", Anomaly: "gap", Kind: finding.KindGap}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range regexp.MustCompile(`<a href="data:[^;]+;base64,([^"]*)" download="([^"]*)">`).FindAllStringSubmatch(html.UnescapeString(b.String()), -1) {
+		text, err := base64.StdEncoding.DecodeString(m[1])
+		if err != nil {
+			t.Fatalf("%s: %v", m[2], err)
+		}
+		got[m[2]] = string(text)
+	}
+	want := map[string]string{"finding-1f.svg": string(picture.SVG(f)), "finding-1f.dot": string(picture.DOT(f))}
+	for name, form := range map[string]func(*finding.Finding) ([]byte, error){
+		"finding-1f.json": func(f *finding.Finding) ([]byte, error) { return json.Marshal(f) }, "finding-1f.jsonl": records.JSONL, "finding-1f.edn": records.EDN,
+	} {
+		text, err := form(&f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name] = string(text)
+	}
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s is %.80q, want %.80q", name, got[name], text)
+		}
+	}
+	if len(got) != len(want)+1 || got["finding-2f.json"] == "" {
+		t.Errorf("%d downloads", len(got))
+	}
+	if n := strings.Count(b.String(), ".isowatch .txn rect"); n != 1 {
+		t.Errorf("the style of pictures is there %d times", n)
 	}
 }

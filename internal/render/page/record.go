@@ -30,9 +30,10 @@ type Came struct {
 // recordOf is the record of a member; nil where there is nothing of it.
 func (o *Options) recordOf(f *finding.Finding, m *scene.Member) *Record {
 	r := &Record{Decoded: readable(m.Raw), Hidden: f.Hidden}
-	for i := range f.Raw {
-		x := &f.Raw[i]
-		if x.Txn != m.ID || f.Hidden {
+	came := rawOf(f, m)
+	for i := range came {
+		x := &came[i]
+		if f.Hidden {
 			continue
 		}
 		c := Came{Position: o.Place(x.Position), Text: x.Text, Cut: x.Cut}
@@ -48,6 +49,16 @@ func (o *Options) recordOf(f *finding.Finding, m *scene.Member) *Record {
 		r.Decoded = "" // the same again
 	}
 	return r
+}
+
+// rawOf are the records of a member as they came in. If two members have one id, each has the records at its position.
+func rawOf(f *finding.Finding, m *scene.Member) (all []finding.Raw) {
+	for _, r := range f.Raw {
+		if r.Txn == m.ID && (m.Of == "" || r.Position == m.Position) {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // positionOf is where the record of a member begins in the input. A finding tells it of those that it names. A record

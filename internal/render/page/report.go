@@ -13,7 +13,6 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
-	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/words"
 )
 
@@ -37,8 +36,9 @@ type Part struct {
 	Heading  string // "": none
 	Facts    []Fact // what was checked, and what came out
 	Verdicts []Verdict
-	Panes    []Pane // verdicts over time; none: that is not known
-	Timed    bool   // panes say when they were
+	Notes    []string // what the records cannot show
+	Panes    []Pane   // verdicts over time; none: that is not known
+	Timed    bool     // panes say when they were
 	Findings []finding.Finding
 	Most     int                      // findings that it shows, an example of each group first; 0: all, negative: none
 	Raws     map[string][]finding.Raw // records as they came in, by the finding's id
@@ -151,8 +151,8 @@ func (p *shownPart) show(o Options) {
 
 // WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
 func WriteReport(w io.Writer, r *Report) error {
-	x := reported{Report: r, Style: template.CSS(Style), Script: template.JS(Script)}
-	x.Policy = "default-src 'none'; style-src " + hashOf(Style) + " " + picture.StyleHash() + "; script-src " + hashOf(Script)
+	x := reported{Report: r, Style: template.CSS(Style()), Script: template.JS(Script)}
+	x.Policy = "default-src 'none'; style-src " + hashOf(Style()) + "; script-src " + hashOf(Script)
 	if !r.Made.IsZero() {
 		m, _ := (&Options{}).MomentOf(r.Made.UTC().Format(time.RFC3339Nano))
 		x.Moment = &m

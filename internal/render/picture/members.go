@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,25 +36,37 @@ type op struct {
 	involved bool // a dependency begins or ends at it
 }
 
-// nodes are the boxes of the scene's members.
-func nodesOf(s *scene.Scene) []node {
-	var nodes []node
+// nodesOf are the boxes of the scene's members, and for each member the number of its box. A box may stand for several. A member
+// that no arrow of a cycle meets has none, -1: the page lists it.
+func nodesOf(s *scene.Scene) (nodes []node, boxes []int) {
+	boxes = make([]int, len(s.Members))
 	for i := range s.Members {
-		nodes = append(nodes, nodeOf(&s.Members[i]))
+		if boxes[i] = -1; !apart(s, i) {
+			boxes[i] = len(nodes)
+			nodes = append(nodes, nodeOf(&s.Members[i]))
+		}
 	}
 	for i, a := range s.Arrows {
-		if n := &nodes[a.From]; a.From == a.To && !n.alone {
+		if n := &nodes[boxes[a.From]]; a.From == a.To && !n.alone {
 			n.alone, n.loop = true, i
 		}
 	}
 	if hidden := len(nodes) - maxNodes + 1; hidden > 1 {
 		nodes = append(nodes[:maxNodes-1], node{name: "and " + plural(hidden, "transaction") + " more"})
+		for i := range boxes {
+			boxes[i] = min(boxes[i], maxNodes-1)
+		}
 	}
-	return nodes
+	return nodes, boxes
+}
+
+// apart says whether the finding has a cycle, and the member is not on it.
+func apart(s *scene.Scene, member int) bool {
+	return len(s.Finding.Edges) > 0 && !slices.ContainsFunc(s.Arrows, func(a scene.Arrow) bool { return a.From == member || a.To == member })
 }
 
 func nodeOf(m *scene.Member) node {
-	n := node{id: m.ID, name: clip(m.Short)}
+	n := node{id: m.ID, name: clip(m.Title())}
 	for _, line := range aboutOf(m) {
 		n.about = append(n.about, clip(line))
 	}

@@ -28,6 +28,12 @@ func StyleHash() string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// Style is the style sheet inside each picture. A page may have it once, with pictures that are [Bare].
+func Style() string { return style }
+
+// Bare is a picture without its style sheet.
+func Bare(svg []byte) []byte { return bytes.Replace(svg, []byte("<style>"+style+"</style>\n"), nil, 1) }
+
 // onRing is the most boxes of a ring. More are too small to read where the page is narrow.
 const onRing = 6
 

@@ -94,9 +94,11 @@ type drawing struct {
 
 // newDrawing has the boxes and the arrows, which no layout has placed yet.
 func newDrawing(s *scene.Scene) *drawing {
-	d := &drawing{finding: s.Finding, nodes: nodesOf(s)}
+	d := &drawing{finding: s.Finding}
+	var boxes []int
+	d.nodes, boxes = nodesOf(s)
 	for i, a := range s.Arrows {
-		from, to := d.indexOf(a.Edge.From), d.indexOf(a.Edge.To)
+		from, to := boxes[a.From], boxes[a.To]
 		if from != to {
 			d.arrows = append(d.arrows, arrow{of: i, from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
 		}
@@ -123,7 +125,7 @@ func (d *drawing) ring() {
 	d.column()
 }
 
-// crowded says whether labels overlap or cover a box, or an arrow runs below a box.
+// crowded says whether labels overlap, or cover a box or another arrow, or an arrow runs below a box.
 func (d *drawing) crowded() bool {
 	for i := range d.arrows {
 		a := d.arrows[i].labelRect()
@@ -133,8 +135,8 @@ func (d *drawing) crowded() bool {
 				return true
 			}
 		}
-		for j := range i {
-			if a.overlaps(d.arrows[j].labelRect()) {
+		for j := range d.arrows {
+			if j < i && a.overlaps(d.arrows[j].labelRect()) || j != i && d.arrows[j].curve.meets(a) {
 				return true
 			}
 		}
@@ -247,8 +249,8 @@ func (d *drawing) bend(i int) {
 	dx, dy := to.at.x-from.at.x, to.at.y-from.at.y
 	length := math.Hypot(dx, dy)
 	offset := 26.0
-	if len(d.nodes) == 2 { // one above the other: the labels stand side by side
-		offset = labelWidth(a.label)/2 + 10
+	if slices.ContainsFunc(d.arrows, func(o arrow) bool { return o.from == a.to && o.to == a.from }) { // the labels stand side by side
+		offset = max(offset, (math.Abs(dy)*labelWidth(a.label)+math.Abs(dx)*labelHeight)/2/length+10)
 	}
 	for _, earlier := range d.arrows[:i] {
 		if earlier.from == a.from && earlier.to == a.to {

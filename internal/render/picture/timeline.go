@@ -164,10 +164,10 @@ func (t *timeline) order() string {
 	for _, x := range t.sessions {
 		for _, m := range x.members {
 			if !hasTimes(m) {
-				fmt.Fprintf(&b, "%s without times. ", m.Short)
+				fmt.Fprintf(&b, "%s without times. ", m.Title())
 				continue
 			}
-			fmt.Fprintf(&b, "%s from %s to %s. ", m.Short, t.since(m.Record.Start), t.since(m.Record.End))
+			fmt.Fprintf(&b, "%s from %s to %s. ", m.Title(), t.since(m.Record.Start), t.since(m.Record.End))
 		}
 	}
 	return strings.TrimSpace(b.String())
@@ -242,7 +242,7 @@ func round(ns int64) int64 {
 // writeTxn draws a transaction below y.
 func (t *timeline) writeTxn(m *scene.Member, y float64) {
 	r := m.Record
-	head := m.Short
+	head := m.Title()
 	if m.Name != "" {
 		head += " " + m.Name
 	}

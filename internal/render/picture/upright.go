@@ -1,6 +1,9 @@
 package picture
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // upright puts the boxes in the order of their arrows, so that these run down the page. A write stands above the read that
 // saw it. Boxes of a cycle follow each other as its arrows do. The boxes of a picture that leaves some out stay as they are.
@@ -18,7 +21,9 @@ func (d *drawing) upright() {
 			}
 		}
 		if next < 0 {
-			order = d.around()
+			if order = d.around(); order == nil {
+				order = d.short()
+			}
 			break
 		}
 		order = append(order, next)
@@ -72,4 +77,49 @@ func (d *drawing) around() []int {
 		return nil
 	}
 	return order
+}
+
+// short is the order around a ring in which the arrows are shortest: to the next box, or to the one before. The first box stays the
+// first. It is nil for more boxes than a ring has.
+func (d *drawing) short() []int {
+	n := len(d.nodes)
+	if n > onRing {
+		return nil
+	}
+	order, best := make([]int, n), []int(nil)
+	for i := range order {
+		order[i] = i
+	}
+	least := math.MaxInt
+	var try func(from int)
+	try = func(from int) {
+		if from < n {
+			for i := from; i < n; i++ {
+				order[from], order[i] = order[i], order[from]
+				try(from + 1)
+				order[from], order[i] = order[i], order[from]
+			}
+			return
+		}
+		if long := d.length(order); long < least {
+			least, best = long, slices.Clone(order)
+		}
+	}
+	try(1)
+	return best
+}
+
+// length is how far from their own way arrows lead on a ring in this order.
+func (d *drawing) length(order []int) (long int) {
+	n := len(order)
+	for _, a := range d.arrows {
+		switch ahead := (slices.Index(order, a.to) - slices.Index(order, a.from) + n) % n; ahead {
+		case 1:
+		case n - 1:
+			long++
+		default:
+			long += 3
+		}
+	}
+	return long
 }

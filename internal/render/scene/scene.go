@@ -27,6 +27,7 @@ type Scene struct {
 type Member struct {
 	ID       string
 	Short    string        // as the explanation calls it
+	Of       string        // of one of two records with its id: which one it is
 	Name     string        // of the transaction's template, "" without one
 	Level    string        // that it asked for
 	Endpoint string        // the server that its client used
@@ -64,6 +65,7 @@ func New(f *finding.Finding) *Scene {
 		s.member(f.Edges[i].To)
 	}
 	s.readRecords()
+	s.pair()
 	s.connect()
 	return s
 }

@@ -14,7 +14,7 @@ func drawn(s *Scene) string {
 	var b strings.Builder
 	for i := range s.Members {
 		m := &s.Members[i]
-		b.WriteString(m.Short + ":")
+		b.WriteString(m.Title() + ":")
 		for _, o := range m.Ops {
 			b.WriteString(" [" + o.Text + "]")
 			if o.Matters {
@@ -24,7 +24,7 @@ func drawn(s *Scene) string {
 		b.WriteByte('\n')
 	}
 	for _, a := range s.Arrows {
-		fmt.Fprintf(&b, "%s %d -%s-> %s %d\n", s.Members[a.From].Short, a.FromOp, a.Type, s.Members[a.To].Short, a.ToOp)
+		fmt.Fprintf(&b, "%s %d -%s-> %s %d\n", s.Members[a.From].Title(), a.FromOp, a.Type, s.Members[a.To].Title(), a.ToOp)
 	}
 	return b.String()
 }
@@ -51,6 +51,17 @@ func TestScene(t *testing.T) {
 					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"x, w y","value":1}]}`),
 			},
 			"A: [w \"x, w y\" 1]*\nB: [r \"x, w y\" 1]*\nA 0 -wr-> B 0\n",
+		},
+		"two records of one transaction": {
+			finding.Finding{
+				Txns: []string{"A", "B"}, Anomaly: "contradictory-record",
+				Positions: map[string]string{"A": "p:1"}, SecondPositions: map[string]string{"A": "p:2", "B": "p:3"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1},{"op":"r","key":"y","value":1}]}`,
+					`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"r","key":"y","value":1},{"op":"r","key":"z","value":1}]}`,
+					`{"txn":"B","status":"aborted","ops":[{"op":"w","key":"x","value":3}]}`),
+			},
+			"A (kept): [w x 1]* [r y 1]\nA (second record): [w x 2]* [r y 1] [r z 1]*\nB (kept):\nB (second record): [w x 3]\n" +
+				"A (kept) 0 -contradicts-> A (second record) 0\nB (kept) -1 -contradicts-> B (second record) -1\n",
 		},
 		"registers": {
 			finding.Finding{

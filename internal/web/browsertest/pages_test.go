@@ -85,7 +85,9 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("reports", func(t *testing.T) {
 		b.t = t
-		b.look("file://" + report(t))
+		written := "file://" + report(t)
+		b.look(written)
+		b.reportDownloads(written)
 		long := "file://" + longReport(t)
 		for _, width := range []int64{360, 1440} { // axe-core takes a minute for all of its findings
 			b.do("a long report", chromedp.EmulateViewport(width, 900), chromedp.Navigate(long), chromedp.WaitReady("ul.contents"))
@@ -120,6 +122,10 @@ func TestPages(t *testing.T) {
 	t.Run("find, filter, open, expand, download", func(t *testing.T) {
 		b.t = t
 		b.walk(s, byAnomaly["lost-update"])
+	})
+	t.Run("two records of one transaction", func(t *testing.T) {
+		b.t = t
+		b.contradictory(s, byAnomaly["contradictory-record"])
 	})
 	t.Run("each arrow opens its evidence", func(t *testing.T) {
 		b.t = t
