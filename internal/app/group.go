@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,11 +45,11 @@ type Group struct {
 
 	mu      sync.Mutex
 	owned   map[string]*unit
-	moves   map[string]int64           // by reason
-	places  map[string]json.RawMessage // see remember
-	split   int                        // sources that are met in two units of the group
-	units   []string                   // by now
-	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
+	moves   map[string]int64  // by reason
+	places  map[string]placed // see remember
+	split   int               // sources that are met in two units of the group
+	units   []string          // by now
+	unasked map[string]bool   // members that could not be asked for their pages the last time, by ID
 	watched unwatched
 	isUnit  map[string]bool // names of units that were asked for
 
@@ -89,7 +88,7 @@ func NewGroup(o Options) (*Group, error) {
 		units:   o.Config.Units(),
 		owned:   map[string]*unit{},
 		moves:   map[string]int64{},
-		places:  map[string]json.RawMessage{},
+		places:  map[string]placed{},
 		cannot:  map[string]bool{},
 		isUnit:  map[string]bool{},
 		pools:   poolsOf(o.Memory),
@@ -214,6 +213,7 @@ func (g *Group) join(ctx context.Context) error {
 	go g.followUnits(following)
 	go g.followAbout(following)
 	go g.followStates(following, lookAtStates, rereadAfter)
+	go g.followPlaces(following)
 	if len(g.config.Partitioned()) > 0 {
 		go g.followPartitions(following)
 	}

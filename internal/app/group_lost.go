@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -57,22 +56,6 @@ func (g *Group) noteAgain() {
 		case <-time.After(g.config.Group.Lease / 6):
 		}
 	}
-}
-
-// remember keeps the place to which a unit has read its inputs, when this member no longer has the
-// unit. If the unit's state is lost, it may begin there.
-func (g *Group) remember(unit string, place json.RawMessage) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(place) > 0 {
-		g.places[unit] = place
-	}
-}
-
-func (g *Group) remembered(unit string) json.RawMessage {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.places[unit]
 }
 
 // lookAtStates is how often a member looks whether the store still has the states of its units. A read may be old. So after rereadAfter
