@@ -122,11 +122,11 @@ func (g *Group) Start(ctx context.Context) error {
 
 func (g *Group) makeData(context.Context) error {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
-		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
+		return fmt.Errorf("%w: data folder: %w. Name another one with --data", ErrConfig, err)
 	}
 	unlock, err := store.Lock(g.config.Data)
 	if err != nil {
-		return fmt.Errorf("%w: data folder %s: %w\nEach member needs a folder of its own: name one with --data.", ErrConfig, g.config.Data, err)
+		return fmt.Errorf("%w: data folder %s: %w. Each member needs a folder of its own: name one with --data", ErrConfig, g.config.Data, err)
 	}
 	g.cleanups.push("lock of the data folder", func(context.Context) error { unlock(); return nil })
 	old, err := os.ReadDir(g.dir)
@@ -154,7 +154,7 @@ func (g *Group) openStore(ctx context.Context) error {
 	}
 	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
 		if errors.Is(err, groupstore.ErrUnfit) {
-			err = fmt.Errorf("%w\nName another store with --group-state: members would overwrite each other here.", err)
+			err = fmt.Errorf("%w. Name another store with --group-state: members would overwrite each other here", err)
 		}
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
@@ -29,7 +30,7 @@ func (g *Group) tellLost(e group.Event) {
 		g.log.Error(
 			"the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself. Units whose state is gone begin without it. Look who removes records there",
 			"state",
-			g.config.Group.State,
+			config.ShownState(g.config.Group.State),
 		)
 		g.all.Go(g.noteAgain)
 	}
