@@ -38,6 +38,7 @@ type Group struct {
 	pools     *pools
 	joined    time.Time
 	shared    atomic.Bool // it has got its share of the units
+	leaving   atomic.Bool // it hands its units over, and ends
 	writing   sync.Mutex  // held while a unit writes where others write too
 
 	frame *App         // of the pages
@@ -291,6 +292,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	if g.member == nil {
 		return g.cleanups.run(ctx)
 	}
+	g.leaving.Store(true)
 	g.refresh(ctx)
 	g.member.Leave()
 	for !g.member.HasLeft() && ctx.Err() == nil {

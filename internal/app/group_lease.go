@@ -23,7 +23,7 @@ func (g *Group) lookAtLease() {
 		g.leaseless = 0
 		return
 	}
-	if g.leaseless++; g.leaseless == 2 {
+	if g.leaseless++; g.leaseless == 2 && !g.member.HasLeft() {
 		g.log.Warn(storeFault(g.member.Fault())+". This member does not know whether it has its lease, and delivers nothing until then", "state", config.ShownState(g.config.Group.State))
 	}
 }

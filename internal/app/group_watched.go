@@ -81,7 +81,7 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 		if since <= patience*g.config.Group.Lease {
 			continue
 		}
-		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] {
+		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] && !g.leaving.Load() {
 			g.log.Error(
 				"this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit",
 				"unit",

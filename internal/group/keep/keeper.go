@@ -291,7 +291,7 @@ func (k *Keeper) fail(err error) {
 	first := k.failed == nil
 	k.failed = err
 	k.mu.Unlock()
-	if first {
+	if first && k.ctx.Err() == nil {
 		k.o.Log.Warn("the state cannot be written: findings wait until it can", "err", err)
 	}
 }
