@@ -49,12 +49,16 @@ func TestClose(t *testing.T) {
 				<-ctx.Done()
 				return ctx.Err()
 			})
-			d := start(t, outbox, Options{CloseTimeout: 2 * time.Second}, sink)
+			var logged bytes.Buffer
+			d := start(t, outbox, Options{CloseTimeout: 2 * time.Second, Log: slog.New(slog.NewTextHandler(&logged, nil))}, sink)
 			synctest.Wait()
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
 			sink.want(t, "0s: a: context canceled")
+			if text := logged.String(); strings.Contains(text, "WARN") || !strings.Contains(text, "delivery failed") {
+				t.Errorf("the end itself is told as a failure: %s", text)
+			}
 			if outbox.cursors["s"] != 0 {
 				t.Error("what was not delivered does not come again")
 			}

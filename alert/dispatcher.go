@@ -366,7 +366,11 @@ func (w *worker) offer(wanted []Delivery) error {
 func (w *worker) failed(err error) {
 	name := w.Sink.Name()
 	w.options.Metrics.failed.WithLabelValues(name).Inc()
-	w.options.Log.Warn("alert: delivery failed", "sink", name, "attempt", w.failures+1, "err", err)
+	level := slog.LevelWarn
+	if w.ctx.Err() != nil { // the end has cut it off: the next start delivers it
+		level = slog.LevelInfo
+	}
+	w.options.Log.Log(context.Background(), level, "alert: delivery failed", "sink", name, "attempt", w.failures+1, "err", err)
 }
 
 // pause waits after a failure. It is false when the dispatcher is closing.

@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
@@ -22,6 +23,9 @@ type Gap struct {
 func (g *Gap) texts(source string) (headline, explanation string) {
 	if g.Elsewhere {
 		return fmt.Sprintf("Records of the source %s are read in another unit too: %s.", source, g.Partition), "not all records of the source are seen here: " + g.Reason
+	}
+	if strings.HasPrefix(g.Reason, StateLost) {
+		return "The group has lost what it knew of the records of " + g.Partition + ".", g.Partition + ": " + g.Reason
 	}
 	return "Records of " + g.Partition + " are lost.", fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason)
 }

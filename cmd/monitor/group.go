@@ -46,7 +46,7 @@ func groupCommand(t *terminal) *cobra.Command {
 			if err := tellGroup(t, view, output); err != nil {
 				return err
 			}
-			alone := func(u app.GroupUnit) bool { return u.State == app.UnitFree || u.State == app.UnitUnwatched }
+			alone := func(u app.GroupUnit) bool { return u.State == app.UnitFree || u.UnwatchedSeconds != nil }
 			if len(view.Units) == 0 || slices.ContainsFunc(view.Units, alone) {
 				return exitError{exitUnknown}
 			}
@@ -119,7 +119,14 @@ func inWhat(m *app.GroupMember) string {
 
 // unitLine is a line of text about a unit.
 func unitLine(u *app.GroupUnit) string {
-	line := fmt.Sprintf("%s  %s  term %d  %s", printable(u.Unit), u.State, u.Term, printable(u.Owner))
+	state := u.State
+	if u.UnwatchedSeconds != nil {
+		state = "unwatched"
+	}
+	line := fmt.Sprintf("%s  %s  term %d  %s", printable(u.Unit), state, u.Term, printable(u.Owner))
+	if u.UnwatchedSeconds != nil {
+		line += fmt.Sprintf("  for %.1f s", *u.UnwatchedSeconds)
+	}
 	if u.Sources != nil && u.Lag != nil && u.StateAge != nil {
 		line += fmt.Sprintf(
 			"  %s  %s behind  state written %.1f s ago",

@@ -145,7 +145,7 @@ func TestGroupStoreIsLost(t *testing.T) {
 			}
 			if loss.all {
 				r.await(t, "a gap for each source", func() bool {
-					return r.gaps(regexp.QuoteMeta("the state of the unit is lost (it is missing)")) == groupSources
+					return r.gaps(regexp.QuoteMeta("the state of the unit is lost (its record is missing or damaged)")) == groupSources
 				})
 				if n := r.gaps(`"last_position":"nats:G/[1-9]`); n != groupSources {
 					t.Errorf("%d gaps name what is missing: %v", n, r.texts())

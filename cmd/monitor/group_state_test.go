@@ -39,7 +39,7 @@ func TestGroupStateIsLost(t *testing.T) {
 			},
 			"there is no such key",
 		},
-		"no state": {nil, "the state of the unit is lost (it is missing)"},
+		"no state": {nil, "the state of the unit is lost (its record is missing or damaged)"},
 	}
 	for i, name := range slices.Sorted(maps.Keys(damages)) {
 		if testrun.LeavesOut(i, 3) {

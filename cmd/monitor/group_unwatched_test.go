@@ -18,7 +18,7 @@ import (
 	"github.com/isowatch/isowatch/internal/group/store/file"
 )
 
-// TestGroupTellsUnwatched: a unit whose owner lives and does not watch it has a state of its own, and the exit code is 2.
+// TestGroupTellsUnwatched: text says of a unit that its owner does not watch it. JSON has a field for that beside the state. The exit code is 2.
 func TestGroupTellsUnwatched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func TestGroupTellsUnwatched(t *testing.T) {
 			t.Fatal("the unit has no owner")
 		}
 	}
-	run := func() (string, int) {
-		cmd := exec.Command("monitor", "group", "--group", "g", "--group-state", "file://"+dir, "--group-lease", "1s")
+	run := func(more ...string) (string, int) {
+		cmd := exec.Command("monitor", append([]string{"group", "--group", "g", "--group-state", "file://" + dir, "--group-lease", "1s"}, more...)...)
 		out, err := cmd.Output()
 		t.Log(string(out), err)
 		return string(out), cmd.ProcessState.ExitCode()
@@ -43,14 +43,17 @@ func TestGroupTellsUnwatched(t *testing.T) {
 	if out, code := run(); code != 0 || !strings.Contains(out, "owned") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	text, err := json.Marshal(map[string]any{"member": "a", "life": m.Name(), "units": map[string]any{"nats:S": map[string]any{"term": 1, "unwatched": true}}})
+	text, err := json.Marshal(map[string]any{"member": "a", "life": m.Name(), "units": map[string]any{"nats:S": map[string]any{"term": 1, "unwatched": true, "unwatched_seconds": 12.5}}})
 	if err == nil {
 		_, err = s.Create(t.Context(), "about/a", text)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, code := run(); code != 2 || !strings.Contains(out, "nats:S  unwatched  term 1  a\n") {
+	if out, code := run(); code != 2 || !strings.Contains(out, "nats:S  unwatched  term 1  a  for 12.5 s\n") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if out, code := run("-o", "jsonl"); code != 2 || !strings.Contains(out, `"owner":"a","term":1,"state":"owned","sources":null,"lag_records":null,"state_age":null,"unwatched_seconds":12.5}`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

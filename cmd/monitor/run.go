@@ -163,7 +163,10 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	watching, done := context.WithCancel(ctx)
 	defer done()
 	go keepCalm(watching, p.lookupEnv)
-	log.Info("memory", "most", memory, "from", from)
+	tellMemory := func() { log.Info("memory", "most", memory, "from", from) }
+	if p.config.Group.Name == "" {
+		tellMemory()
+	}
 	var hangups <-chan os.Signal // those that come during a start wait for its end
 	if p.reload != nil || p.keep {
 		var ignore func()
@@ -184,7 +187,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		Hook:      p.hook,
 	}
 	if p.config.Group.Name != "" {
-		return p.runInGroup(ctx, options, hangups, log)
+		return p.runInGroup(ctx, options, tellMemory, hangups, log)
 	}
 	a, err := app.New(options)
 	if err != nil {

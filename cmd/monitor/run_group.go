@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 )
 
-// runInGroup runs a member of a group until ctx ends.
-func (p *service) runInGroup(ctx context.Context, o app.Options, hangups <-chan os.Signal, log *slog.Logger) error {
+// runInGroup runs a member of a group until ctx ends. started is called once it has begun: what is refused gets one line.
+func (p *service) runInGroup(ctx context.Context, o app.Options, started func(), hangups <-chan os.Signal, log *slog.Logger) error {
 	g, err := app.NewGroup(o)
 	if err != nil {
 		return usageError{err}
@@ -21,6 +21,7 @@ func (p *service) runInGroup(ctx context.Context, o app.Options, hangups <-chan 
 		}
 		return err
 	}
+	started()
 	if at := g.HTTPAddr(); at != "" {
 		p.say("listening http=%s", at)
 	}

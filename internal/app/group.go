@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,6 +38,7 @@ type Group struct {
 	pools     *pools
 	joined    time.Time
 	shared    atomic.Bool // it has got its share of the units
+	leaving   atomic.Bool // it hands its units over, and ends
 	writing   sync.Mutex  // held while a unit writes where others write too
 
 	frame *App         // of the pages
@@ -46,11 +46,11 @@ type Group struct {
 
 	mu      sync.Mutex
 	owned   map[string]*unit
-	moves   map[string]int64           // by reason
-	places  map[string]json.RawMessage // see remember
-	split   int                        // sources that are met in two units of the group
-	units   []string                   // by now
-	unasked map[string]bool            // members that could not be asked for their pages the last time, by ID
+	moves   map[string]int64  // by reason
+	places  map[string]placed // see remember
+	split   int               // sources that are met in two units of the group
+	units   []string          // by now
+	unasked map[string]bool   // members that could not be asked for their pages the last time, by ID
 	watched unwatched
 	isUnit  map[string]bool // names of units that were asked for
 
@@ -89,7 +89,7 @@ func NewGroup(o Options) (*Group, error) {
 		units:   o.Config.Units(),
 		owned:   map[string]*unit{},
 		moves:   map[string]int64{},
-		places:  map[string]json.RawMessage{},
+		places:  map[string]placed{},
 		cannot:  map[string]bool{},
 		isUnit:  map[string]bool{},
 		pools:   poolsOf(o.Memory),
@@ -123,11 +123,11 @@ func (g *Group) Start(ctx context.Context) error {
 
 func (g *Group) makeData(context.Context) error {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
-		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
+		return fmt.Errorf("%w: data folder: %w. Name another one with --data", ErrConfig, err)
 	}
 	unlock, err := store.Lock(g.config.Data)
 	if err != nil {
-		return fmt.Errorf("%w: data folder %s: %w\nEach member needs a folder of its own: name one with --data.", ErrConfig, g.config.Data, err)
+		return fmt.Errorf("%w: data folder %s: %w. Each member needs a folder of its own: name one with --data", ErrConfig, g.config.Data, err)
 	}
 	g.cleanups.push("lock of the data folder", func(context.Context) error { unlock(); return nil })
 	old, err := os.ReadDir(g.dir)
@@ -155,7 +155,7 @@ func (g *Group) openStore(ctx context.Context) error {
 	}
 	if err := groupstore.Probe(ctx, g.store, fmt.Sprintf("%s-%d", unitID(g.id), time.Now().UnixNano())); err != nil {
 		if errors.Is(err, groupstore.ErrUnfit) {
-			err = fmt.Errorf("%w\nName another store with --group-state: members would overwrite each other here.", err)
+			err = fmt.Errorf("%w. Name another store with --group-state: members would overwrite each other here", err)
 		}
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
@@ -214,6 +214,7 @@ func (g *Group) join(ctx context.Context) error {
 	go g.followUnits(following)
 	go g.followAbout(following)
 	go g.followStates(following, lookAtStates, rereadAfter)
+	go g.followPlaces(following)
 	if len(g.config.Partitioned()) > 0 {
 		go g.followPartitions(following)
 	}
@@ -291,6 +292,7 @@ func (g *Group) Stop(ctx context.Context) error {
 	if g.member == nil {
 		return g.cleanups.run(ctx)
 	}
+	g.leaving.Store(true)
 	g.refresh(ctx)
 	g.member.Leave()
 	for !g.member.HasLeft() && ctx.Err() == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +34,8 @@ type aboutUnit struct {
 	StateAge float64 `json:"state_age"` // seconds
 	// Unwatched says that the owner does not watch it, and should have begun long ago.
 	Unwatched bool `json:"unwatched,omitempty"`
+	// UnwatchedSeconds is since when.
+	UnwatchedSeconds float64 `json:"unwatched_seconds,omitempty"`
 }
 
 // aboutKeeper writes the record of this member.
@@ -82,11 +83,11 @@ func (g *Group) tellAbout(ctx context.Context) {
 	for _, u := range g.running() {
 		x.Units[u.name] = u.about()
 	}
-	if stuck := g.stuck(); len(stuck) > 0 {
+	if stuck := g.stuck(time.Now()); len(stuck) > 0 {
 		for _, s := range g.member.Units() {
-			if slices.Contains(stuck, s.Unit) && s.Mine {
+			if since, is := stuck[s.Unit]; is && s.Mine {
 				u := x.Units[s.Unit]
-				u.Term, u.Unwatched = s.Term, true
+				u.Term, u.Unwatched, u.UnwatchedSeconds = s.Term, true, since.Round(100*time.Millisecond).Seconds()
 				x.Units[s.Unit] = u
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/ingest"
-	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"
@@ -57,7 +56,11 @@ func (u *unit) salvage(data []byte, why error) (next []byte, err error) {
 	if u.ends() {
 		return data, errUnitEnded
 	}
-	return u.beginAnew(keep.Place(data), why)
+	place := keep.Place(data)
+	if b := beginningIn(place); !b.known() {
+		place = u.g.remembered(u.name)
+	}
+	return u.beginAnew(place, why)
 }
 
 // pause waits, unless the unit ends.
@@ -170,21 +173,10 @@ func (g *Group) tryToRead(ctx context.Context, name string) error {
 	return engine.Readable(st)
 }
 
-// beginning is where a unit begins that has lost its state.
-type beginning struct {
-	Cursors map[string]ingest.Cursor `json:"cursors,omitempty"` // by partition; none: what the broker still has
-	Reason  string                   `json:"reason,omitempty"`
-}
-
 // beginAnew writes a state that begins at the place, or at what the broker has if there is none.
 func (u *unit) beginAnew(place json.RawMessage, why error) ([]byte, error) {
-	var b beginning
-	if len(place) > 0 {
-		if err := json.Unmarshal(place, &b); err != nil {
-			b = beginning{}
-		}
-	}
-	b.Reason = fmt.Sprintf(window.StateLost+" (%v): what came before is not known", why)
+	b := beginningIn(place)
+	b.Reason = fmt.Sprintf(window.StateLost+" (%v)", why)
 	text, err := json.Marshal(b)
 	if err != nil {
 		return nil, err
@@ -193,7 +185,7 @@ func (u *unit) beginAnew(place json.RawMessage, why error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.log.Error("the unit begins without its state", "partitions", len(b.Cursors), "err", why)
+	u.log.Error("the unit begins without its state", "from", b.placeText(), "err", why)
 	for !u.ends() {
 		select {
 		case <-u.rewritten: // of a write before
@@ -212,41 +204,12 @@ func (u *unit) beginAnew(place json.RawMessage, why error) ([]byte, error) {
 	return data, errUnitEnded
 }
 
-// place says where the unit reads its inputs.
-func (u *unit) place() json.RawMessage {
-	u.mu.Lock()
-	a := u.app
-	u.mu.Unlock()
-	if a == nil || a.engine == nil {
-		return nil
-	}
-	b := beginning{Cursors: map[string]ingest.Cursor{}}
-	for _, c := range a.Status().Cursors {
-		b.Cursors[c.Partition] = ingest.Cursor{Next: c.Next, Identity: c.Identity}
-	}
-	text, err := json.Marshal(b)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
 // fresh asks for a snapshot, and says whether it is there.
 func (u *unit) fresh() bool {
 	u.mu.Lock()
 	a := u.app
 	u.mu.Unlock()
 	return a == nil || a.engine == nil || a.engine.Fresh()
-}
-
-// backBy is how far the place in the state lies behind: one window, and what a record may take to come.
-func backBy(c *config.Service) time.Duration {
-	most := time.Duration(0)
-	for _, name := range append(c.SourceNames(), config.DefaultSource) {
-		w := c.WatchOf(name)
-		most = max(most, w.Window.Duration+w.Lateness+w.MaxTransaction)
-	}
-	return most
 }
 
 // fresh is an input of a unit that begins without its state.
@@ -266,6 +229,11 @@ func (u *unit) beginsAnew(source ingest.Source) ingest.Source {
 		return source
 	}
 	return x
+}
+
+// gap tells that the state of what came before an offset is lost.
+func (s fresh) gap(partition string, begins int64) []ingest.Gap {
+	return []ingest.Gap{{From: 0, To: begins, Reason: s.why(partition, begins)}}
 }
 
 // Reread implements [ingest.Rereader].
@@ -288,7 +256,7 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 			continue
 		}
 		from[name] = s.Cursors[name]
-		chunks = append(chunks, ingest.Chunk{Partition: name, Cursor: s.Cursors[name], Gaps: []ingest.Gap{{From: 0, To: s.Cursors[name].Next, Reason: s.Reason}}})
+		chunks = append(chunks, ingest.Chunk{Partition: name, Cursor: s.Cursors[name], Gaps: s.gap(name, s.Cursors[name].Next)})
 	}
 	for _, c := range chunks {
 		select {
@@ -313,7 +281,7 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 	for c := range read {
 		if first := firstOf(&c); !told[c.Partition] && first >= 0 {
 			told[c.Partition] = true
-			c.Gaps = append([]ingest.Gap{{From: 0, To: first, Reason: s.Reason}}, c.Gaps...)
+			c.Gaps = append(s.gap(c.Partition, first), c.Gaps...)
 		}
 		select {
 		case out <- c:

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 )
 
@@ -23,8 +23,8 @@ func (g *Group) lookAtLease() {
 		g.leaseless = 0
 		return
 	}
-	if g.leaseless++; g.leaseless == 2 {
-		g.log.Warn(storeFault(g.member.Fault())+". This member does not know whether it has its lease, and delivers nothing until then", "state", shownState(g.config.Group.State))
+	if g.leaseless++; g.leaseless == 2 && !g.member.HasLeft() {
+		g.log.Warn(storeFault(g.member.Fault())+". This member does not know whether it has its lease, and delivers nothing until then", "state", config.ShownState(g.config.Group.State))
 	}
 }
 
@@ -71,13 +71,4 @@ func leaseIsOver(life, self string) string {
 		return id + "'s lease is over"
 	}
 	return "the lease of this member's life before is over"
-}
-
-// shownState is the URL of a store without its password.
-func shownState(state string) string {
-	u, err := url.Parse(state)
-	if err != nil {
-		return ""
-	}
-	return u.Redacted()
 }

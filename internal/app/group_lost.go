@@ -2,10 +2,10 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/keep"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
@@ -30,7 +30,7 @@ func (g *Group) tellLost(e group.Event) {
 		g.log.Error(
 			"the group's store has lost the record of this member: it was emptied or made again. This member joins again by itself. Units whose state is gone begin without it. Look who removes records there",
 			"state",
-			g.config.Group.State,
+			config.ShownState(g.config.Group.State),
 		)
 		g.all.Go(g.noteAgain)
 	}
@@ -57,22 +57,6 @@ func (g *Group) noteAgain() {
 		case <-time.After(g.config.Group.Lease / 6):
 		}
 	}
-}
-
-// remember keeps the place to which a unit has read its inputs, when this member no longer has the
-// unit. If the unit's state is lost, it may begin there.
-func (g *Group) remember(unit string, place json.RawMessage) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(place) > 0 {
-		g.places[unit] = place
-	}
-}
-
-func (g *Group) remembered(unit string) json.RawMessage {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.places[unit]
 }
 
 // lookAtStates is how often a member looks whether the store still has the states of its units. A read may be old. So after rereadAfter

@@ -69,11 +69,6 @@ func TestGroupStoreIsEmptied(t *testing.T) {
 	t.Parallel()
 	g := lonelyGroup(t, "a", t.TempDir())
 	g.note = func(ctx context.Context) error { return store.Note(ctx, g.store, "g") }
-	g.remember("u", nil)
-	g.remember("u", []byte(`{"cursors":{}}`))
-	if string(g.remembered("u")) != `{"cursors":{}}` || g.remembered("v") != nil {
-		t.Error("places are not remembered")
-	}
 	var log lockedBuffer
 	g.log = slog.New(slog.NewTextHandler(&log, nil))
 	g.heed(group.Event{Kind: group.Ended, Missing: true})
@@ -120,7 +115,7 @@ func TestBeginsAnewNamesRange(t *testing.T) {
 		got[c.Partition] = append(got[c.Partition], c.Gaps...)
 	}
 	for name, to := range map[string]int64{"a": 70, "b": 9} {
-		if len(got[name]) != 1 || got[name][0] != (ingest.Gap{From: 0, To: to, Reason: "lost"}) {
+		if len(got[name]) != 1 || got[name][0] != (ingest.Gap{From: 0, To: to, Reason: "lost: what came before is not known"}) {
 			t.Errorf("%s has the gaps %v, want one up to %d", name, got[name], to)
 		}
 	}

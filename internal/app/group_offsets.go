@@ -33,7 +33,7 @@ func (u *unit) followOffsets(ctx context.Context, a *App, settings *config.Servi
 		committing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		if u.may(0) == 0 { // another member may tell of the unit by now
 			err = nil
-		} else if err = o.Commit(committing, next); err != nil && !told {
+		} else if err = o.Commit(committing, next); err != nil && !told && !last {
 			u.log.Warn("positions cannot be committed to a consumer group: tools show no lag", "err", err)
 		}
 		cancel()

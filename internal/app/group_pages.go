@@ -107,7 +107,7 @@ func (g *Group) readiness() error {
 	g.mu.Lock()
 	member, joined := g.member, g.joined
 	g.mu.Unlock()
-	stuck := g.stuck()
+	stuck := slices.Sorted(maps.Keys(g.stuck(time.Now())))
 	switch {
 	case len(stuck) > 0:
 		return fmt.Errorf("it has units that it does not watch: %s", strings.Join(stuck, ", "))

@@ -56,7 +56,7 @@ func (g *Group) agree(ctx context.Context) error {
 		case errors.Is(err, group.ErrNotFound):
 			_, err = g.store.Create(ctx, settingsKey, []byte(mine))
 		case err == nil && string(v.Data) == mine:
-			if err := g.noteUnused(ctx); err != nil {
+			if err := g.noteUnused(ctx); err != nil && ctx.Err() == nil {
 				g.log.Warn("units of settings before cannot be noted: monitor group shows them as free", "err", err)
 			}
 			return nil
@@ -82,7 +82,7 @@ func (g *Group) agree(ctx context.Context) error {
 				)
 			}
 		}
-		if err != nil && !errors.Is(err, group.ErrConflict) {
+		if err != nil && !errors.Is(err, group.ErrConflict) && ctx.Err() == nil {
 			g.log.Warn("the settings of the group's members cannot be read", "err", err)
 		}
 		select {

@@ -71,7 +71,7 @@ func openGroupStore(ctx context.Context, state string, inputs []config.PlacedInp
 			err = why
 		}
 		return nil, fmt.Errorf(
-			"no server of the group's store answers at %s: %w\nCheck the addresses in --group-state, and that the servers run",
+			"no server of the group's store answers at %s: %w. Check the addresses in --group-state, and that the servers run",
 			strings.Join(place.Hosts, ", "),
 			err,
 		)

@@ -45,22 +45,22 @@ type GroupUnit struct {
 	Unit  string `json:"unit"`
 	Owner string `json:"owner,omitempty"`
 	Term  uint64 `json:"term"`
-	State string `json:"state"` // owned, unwatched, moving, free
+	State string `json:"state"` // owned, moving, free
 	// The owner tells Sources, Lag and StateAge once in a lease. They are nil if it has told nothing yet, or if there is no owner.
 	Sources  *int     `json:"sources"`
 	Lag      *int64   `json:"lag_records"` // messages that the broker has and the owner has not read
 	StateAge *float64 `json:"state_age"`   // seconds since the state was written
+	// UnwatchedSeconds is for how long its owner lives and does not watch it; nil: it watches the unit, or took it less than two leases ago.
+	UnwatchedSeconds *float64 `json:"unwatched_seconds,omitempty"`
 	// Split are the sources that also have records in another unit.
 	Split []string `json:"split_sources,omitempty"`
 }
 
 // Standings of units.
 const (
-	UnitOwned = "owned"
-	// UnitUnwatched: its owner lives, and has not begun to watch it within two leases.
-	UnitUnwatched = "unwatched"
-	UnitMoving    = "moving" // its owner does not renew its lease, or has released it
-	UnitFree      = "free"   // it has had no owner for longer than a lease
+	UnitOwned  = "owned"
+	UnitMoving = "moving" // its owner does not renew its lease, or has released it
+	UnitFree   = "free"   // it has had no owner for longer than a lease
 )
 
 // OpenGroup opens the store of a group for reading. Without a name it is the only group there.
@@ -233,7 +233,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 			owned[owner]++
 			if x, ok := told[owner].Units[u.Unit]; ok && x.Term == term {
 				if u.Sources, u.Lag, u.StateAge = &x.Sources, &x.Lag, &x.StateAge; x.Unwatched {
-					u.State, u.Sources, u.Lag, u.StateAge = UnitUnwatched, nil, nil, nil
+					u.UnwatchedSeconds, u.Sources, u.Lag, u.StateAge = &x.UnwatchedSeconds, nil, nil, nil
 				}
 			}
 		} else {

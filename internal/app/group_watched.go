@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -81,7 +80,7 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 		if since <= patience*g.config.Group.Lease {
 			continue
 		}
-		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] {
+		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] && !g.leaving.Load() {
 			g.log.Error(
 				"this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit",
 				"unit",
@@ -98,11 +97,15 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 	return changed
 }
 
-// stuck are the units that this member owns and does not watch.
-func (g *Group) stuck() []string {
+// stuck are the units that this member owns and does not watch, and for how long.
+func (g *Group) stuck(now time.Time) map[string]time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Sorted(maps.Keys(g.watched.stuck))
+	all := map[string]time.Duration{}
+	for unit := range g.watched.stuck {
+		all[unit] = now.Sub(g.watched.mine[unit])
+	}
+	return all
 }
 
 // lacking is how long each unit was not watched.

@@ -66,7 +66,7 @@ func TestGroupUnwatched(t *testing.T) {
 	a.frame = &App{}
 	a.tellAbout(t.Context())
 	v, err := ReadGroup(t.Context(), a.store, time.Second)
-	if err != nil || len(v.Units) != 1 || v.Units[0].State != UnitUnwatched || v.Units[0].Owner != "a" {
+	if err != nil || len(v.Units) != 1 || v.Units[0].State != UnitOwned || v.Units[0].UnwatchedSeconds == nil || v.Units[0].Owner != "a" {
 		t.Errorf("a reader of the group sees %+v (%v)", v, err)
 	}
 	start(b, nil)

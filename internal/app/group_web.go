@@ -66,7 +66,7 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 			owned[x.Owner]++
 			if t, ok := told[x.Owner].Units[x.Unit]; ok && t.Term == x.Term {
 				if u.Sources, u.Lag, u.StateAge = &t.Sources, &t.Lag, &t.StateAge; t.Unwatched {
-					u.State, u.Sources, u.Lag, u.StateAge = UnitUnwatched, nil, nil, nil
+					u.UnwatchedSeconds, u.Sources, u.Lag, u.StateAge = &t.UnwatchedSeconds, nil, nil, nil
 				}
 			}
 		}

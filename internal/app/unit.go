@@ -47,6 +47,7 @@ type unit struct {
 	app       *App         // nil: it does not run
 	pages     http.Handler // of app
 	keeper    *keep.Keeper
+	places    *places
 	filling   atomic.Bool     // the state already has all commits
 	begin     json.RawMessage // where the unit began without its state; nil: it has its state
 	rewritten chan struct{}   // holds a token when a state without anything in it is written
@@ -102,7 +103,7 @@ func (u *unit) run() {
 func (u *unit) watchUntilEnd() {
 	data, through := u.first.Data, u.first.Through
 	if u.first.Missing {
-		data, _ = u.beginAnew(u.g.remembered(u.name), errors.New("it is missing")) // an error says that the unit ends
+		data, _ = u.beginAnew(u.g.remembered(u.name), errors.New("its record is missing or damaged")) // an error says that the unit ends
 		through = 0
 	}
 	bad := 0 // failures in a row by which the state cannot be read
@@ -110,10 +111,13 @@ func (u *unit) watchUntilEnd() {
 		began := time.Now()
 		err := u.watch(data, through)
 		u.mu.Lock()
-		if u.keeper != nil {
-			data, through = u.keeper.State()
-			u.g.remember(u.name, u.keeper.Place())
+		keeper := u.keeper
+		u.mu.Unlock()
+		if keeper != nil {
+			data, through = keeper.State()
+			u.g.remember(u.name, u.term, keeper.Place()) // it asks where the app is
 		}
+		u.mu.Lock()
 		u.app, u.pages, u.keeper = nil, nil, nil
 		u.mu.Unlock()
 		u.g.pools.leave(u)
@@ -167,7 +171,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 	keeper, err := keep.New(keep.Options{
 		Objects: u.g.store, Unit: unitID(u.name) + ".", Name: fmt.Sprintf("%s.%d-%s", unitID(u.name), u.term, u.life[len(u.life)-16:]),
 		State: data, Through: through, Findings: engine.Told, Written: u.written, Version: BuildInfo()[0], Log: u.log,
-		Place: u.place, Fresh: u.fresh, Back: backBy(settings),
+		Place: u.place, Fresh: u.fresh,
 		Commit: func(data []byte, through uint64) bool { return u.g.member.Commit(u.name, u.term, data, through) },
 	})
 	if err != nil {
@@ -180,7 +184,7 @@ func (u *unit) watch(data []byte, through uint64) error {
 		return err
 	}
 	u.mu.Lock()
-	u.keeper, u.begin = keeper, keep.Begins(data)
+	u.keeper, u.begin, u.places = keeper, keep.Begins(data), newPlaces(reachOf(settings), data)
 	u.mu.Unlock()
 	starting, cancel := context.WithCancel(context.Background())
 	defer cancel()

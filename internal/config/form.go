@@ -58,6 +58,20 @@ func subject(s string) error {
 	return nil
 }
 
+// subjectsOverlap says whether some subject matches both filters.
+func subjectsOverlap(a, b string) bool {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		switch {
+		case x[i] == ">" || y[i] == ">":
+			return true
+		case x[i] != y[i] && x[i] != "*" && y[i] != "*":
+			return false
+		}
+	}
+	return len(x) == len(y)
+}
+
 // kafkaBroker says what is wrong with HOST or HOST:PORT.
 func kafkaBroker(s string) error {
 	host, port, err := net.SplitHostPort(s)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type Group struct {
 
 func (g *Group) fields() []field {
 	return []field{
-		{"name", text{&g.Name}}, {"state", text{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}}, {"address", text{&g.Address}},
+		{"name", text{&g.Name}}, {"state", storeURL{&g.State}}, {"lease", period{&g.Lease}}, {"member", text{&g.Member}}, {"address", text{&g.Address}},
 		{"ca-file", text{&g.CAFile}}, {"server-name", text{&g.ServerName}},
 		{"cert-file", text{&g.CertFile}}, {"key-file", text{&g.KeyFile}},
 	}
@@ -99,17 +100,58 @@ func (s *Service) validateGroup(f *faults) {
 	}
 }
 
-// CheckGroupState says what is wrong with the URL of a group's store; "": nothing.
+// mostReplicas is how many copies of a bucket a server of NATS allows.
+const mostReplicas = 5
+
+// CheckGroupState says what is wrong with the URL of a group's store; "": nothing. It asks no server.
 func CheckGroupState(state string) string {
-	const want = "nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR"
+	const any = "nats://HOST/BUCKET, s3://BUCKET/PREFIX or file:///DIR"
 	if state == "" {
-		return "group: it needs a store: name one with --group-state, as " + want
+		return "group: it needs a store: name one with --group-state, as " + any
 	}
+	want := any
 	u, err := url.Parse(state)
-	if err != nil || !slices.Contains([]string{"nats", "s3", "file"}, u.Scheme) {
-		return "group state: want " + want
+	switch {
+	case err != nil:
+	case u.Scheme == "file":
+		if want = "file:///DIR, with the folder from the root on"; u.Host == "" && path.IsAbs(u.Path) && u.RawQuery == "" {
+			return ""
+		}
+	case u.Scheme == "s3":
+		if want = "s3://BUCKET/PREFIX, with the login in the usual variables"; u.Host != "" && u.RawQuery == "" && u.User == nil {
+			return ""
+		}
+	case u.Scheme == "nats":
+		want = fmt.Sprintf("nats://HOST/BUCKET, with several hosts as HOST,HOST and at most %d copies as ?replicas=N", mostReplicas)
+		if isBucketURL(u) {
+			return ""
+		}
 	}
-	return ""
+	return fmt.Sprintf("group state %q: want %s", ShownState(state), want)
+}
+
+// isBucketURL says whether u names servers, a bucket and no more copies than there can be.
+func isBucketURL(u *url.URL) bool {
+	bucket, options := strings.TrimPrefix(u.Path, "/"), u.Query()
+	if options.Has("replicas") {
+		if n, err := strconv.Atoi(options.Get("replicas")); err != nil || n < 1 || n > mostReplicas {
+			return false
+		}
+		options.Del("replicas")
+	}
+	return !slices.Contains(strings.Split(u.Host, ","), "") && bucket != "" && !strings.ContainsAny(bucket, "/. ") && len(options) == 0
+}
+
+// ShownState is the URL of a store without its login.
+func ShownState(state string) string {
+	i := strings.LastIndexByte(state, '@')
+	if i < 0 {
+		return state
+	}
+	if scheme, _, ok := strings.Cut(state[:i], "://"); ok {
+		return scheme + "://" + Masked + state[i:]
+	}
+	return Masked + state[i:]
 }
 
 // Unit is a part of the inputs that moves between members as a whole.

@@ -152,6 +152,13 @@ func (i *Input) Validate() error {
 		f.each("nats", "urls", n.URLs, natsServer)
 		f.each("nats", "stream", []string{n.Stream}, streamName)
 		f.each("nats", "subjects", n.Subjects, subject)
+		for i, a := range n.Subjects {
+			for _, b := range n.Subjects[:i] {
+				if subject(a) == nil && subject(b) == nil && subjectsOverlap(a, b) {
+					f.add("nats.subjects", "subjects: %q and %q match the same records: leave one of the two out", b, a)
+				}
+			}
+		}
 		n.check(&f, "nats")
 	}
 	if k := i.Kafka; k != nil {

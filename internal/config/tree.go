@@ -93,6 +93,12 @@ type text struct{ to *string }
 func (l text) String() string         { return *l.to }
 func (l text) set(value string) error { *l.to = value; return nil }
 
+// storeURL is the URL of a group's store. Its login is not shown.
+type storeURL struct{ to *string }
+
+func (l storeURL) String() string         { return ShownState(*l.to) }
+func (l storeURL) set(value string) error { *l.to = value; return nil }
+
 type number struct{ to *int }
 
 func (l number) String() string { return strconv.Itoa(*l.to) }

@@ -245,6 +245,26 @@ func TestStateIsStillMissing(t *testing.T) {
 	}
 }
 
+// A record of a state that cannot be read is replaced: the unit's next owner is told that the state is missing.
+func TestStateIsDamaged(t *testing.T) {
+	w := quiet(t, 4, 1)
+	key := statePrefix + w.unitNames[0]
+	for _, p := range w.processes {
+		p.dead = len(p.workers) > 0
+	}
+	have := w.store.entries[key]
+	have.Data = []byte("\x00\xffs1")
+	w.store.entries[key] = have
+	delete(w.store.before, key)
+	w.runUntil(w.now + 9*w.lease)
+	if !strings.Contains(w.bad, "as missing") {
+		t.Errorf("nobody says that the state is missing: %q", w.bad)
+	}
+	if record, err := readState(w.store.entries[key].Data); err != nil || record.term < 2 {
+		t.Errorf("the record is not replaced: %q", w.store.entries[key].Data)
+	}
+}
+
 // A member renews one lease, however many units it has: while nothing is found, nothing else is written.
 func TestOneLease(t *testing.T) {
 	for _, units := range []int{1, 300} {

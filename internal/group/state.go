@@ -42,6 +42,8 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		h.version, h.missing = "", h.missing || h.term > 1 && !h.ready
+	case r.Err == nil && errors.Is(err, errRecord): // it is damaged: there is nothing to go on from, and its version can be replaced
+		h.version, h.missing = r.Value.Version, h.missing || !h.ready
 	case err != nil:
 		h.again = true
 		m.again = append(m.again, p.index)

@@ -52,7 +52,9 @@ type GroupUnit struct {
 	Sources  *int     `json:"sources"` // nil, as the next two: the owner tells nothing
 	Lag      *int64   `json:"lag_records"`
 	StateAge *float64 `json:"state_age"`
-	Pages    string   `json:"pages"` // below the address of any member
+	// UnwatchedSeconds is for how long its owner lives and does not watch it; nil: it does.
+	UnwatchedSeconds *float64 `json:"unwatched_seconds,omitempty"`
+	Pages            string   `json:"pages"` // below the address of any member
 }
 
 // GroupOptions have what the pages of a member show.

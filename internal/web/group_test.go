@@ -15,7 +15,7 @@ func groupOf(fault error) http.Handler {
 	age, sources, lag := 1.26, 2, int64(3)
 	units := []GroupUnit{
 		{Unit: "nats:S:a", Owner: "m1", Term: 4, State: "owned", Sources: &sources, Lag: &lag, StateAge: &age, Pages: "/units/aa/"},
-		{Unit: "nats:S:b", State: "free", Pages: "/units/bb/"},
+		{Unit: "nats:S:b", Owner: "m1", State: "owned", UnwatchedSeconds: &age, Pages: "/units/bb/"},
 	}
 	o.Base = "/w"
 	return ForGroup(GroupOptions{
@@ -41,7 +41,7 @@ func groupOf(fault error) http.Handler {
 func TestPageOfMember(t *testing.T) {
 	_, page, _ := get(groupOf(nil), "/")
 	for _, want := range []string{
-		"Group shop, as m1 sees it", ">1.3 s<", ">3 records<", `href="/w/units/aa/findings"`, `href="/w/findings"`, "could not be asked: m2",
+		"Group shop, as m1 sees it", ">1.3 s<", ">owned<", ">unwatched<", ">3 records<", `href="/w/units/aa/findings"`, `href="/w/findings"`, "could not be asked: m2",
 		"The member m3 takes no unit, since its settings differ: lease: 2s in m3, 6s in m1.", "The source stock is in several units: nats:S:a, nats:S:b.",
 	} {
 		if !strings.Contains(page, want) {

@@ -57,9 +57,9 @@ type Options struct {
 	Written func()
 	// Fresh asks the unit for a snapshot, before a copy is made, and says whether it is there. nil: none is asked for.
 	Fresh func() bool
-	// Place is where the unit reads its input now. The state has the place of so long before: Back.
+	// Place is where a successor may begin that cannot read the rest of the state. It is asked once a second. nil: it is not
+	// known, and the place in the state at the start counts.
 	Place   func() json.RawMessage
-	Back    time.Duration
 	Version string
 	Log     *slog.Logger
 }
@@ -102,32 +102,16 @@ type Keeper struct {
 	basing  chan based
 	baseLog uint64 // where the log was when the copy under way began
 	rebased bool   // a new copy is to be named
-	places  []place
 	// replaced are objects that are named until the next write, and unused ones that nothing names.
 	replaced, unused []string
 }
 
-// place is where the unit read its input.
-type place struct {
-	at   time.Time
-	text json.RawMessage
-}
-
-// back is where the unit was so long ago; before, where it began.
-func (k *Keeper) back(now time.Time) json.RawMessage {
-	if k.o.Place == nil {
-		return k.record.Place
-	}
-	if n := len(k.places); n == 0 || now.Sub(k.places[n-1].at) > k.o.Back/10 {
-		if text := k.o.Place(); text != nil { // it is not known while the unit starts
-			k.places = append(k.places, place{now, text})
+// place is where a successor may begin that lacks the state.
+func (k *Keeper) place() json.RawMessage {
+	if k.o.Place != nil {
+		if text := k.o.Place(); text != nil {
+			return text
 		}
-	}
-	for len(k.places) > 1 && now.Sub(k.places[1].at) > k.o.Back {
-		k.places = k.places[1:]
-	}
-	if len(k.places) > 0 && now.Sub(k.places[0].at) > k.o.Back {
-		return k.places[0].text
 	}
 	return k.record.Place
 }
@@ -271,7 +255,7 @@ func (k *Keeper) run(st *isostore.Store) {
 		case <-k.wake:
 		case <-tick.C:
 			tick.Reset(pulse.Next(lookEvery))
-			k.back(time.Now())
+			k.place()
 		case <-closing:
 			last = true
 		case b := <-k.basing:
@@ -307,7 +291,7 @@ func (k *Keeper) fail(err error) {
 	first := k.failed == nil
 	k.failed = err
 	k.mu.Unlock()
-	if first {
+	if first && k.ctx.Err() == nil {
 		k.o.Log.Warn("the state cannot be written: findings wait until it can", "err", err)
 	}
 }
@@ -362,7 +346,7 @@ func (k *Keeper) write(st *isostore.Store, last bool) error {
 	k.urgent = false
 	k.mu.Unlock()
 	next := *k.record
-	next.Format, next.Writer, next.Place = formatVersion, k.o.Version, k.back(time.Now())
+	next.Format, next.Writer, next.Place = formatVersion, k.o.Version, k.place()
 	next.tail = append(next.tail[:len(next.tail):len(next.tail)], more...)
 	next.drop()
 	if len(next.tail) > k.sizes.tail {

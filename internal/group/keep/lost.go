@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	isostore "github.com/isowatch/isowatch/store"
 
@@ -42,13 +41,7 @@ func (k *Keeper) Place() json.RawMessage {
 		data, _ := k.State()
 		return Place(data)
 	}
-	for len(k.places) > 1 && time.Since(k.places[1].at) > k.o.Back {
-		k.places = k.places[1:]
-	}
-	if len(k.places) > 0 && time.Since(k.places[0].at) > k.o.Back {
-		return k.places[0].text
-	}
-	return k.record.Place
+	return k.place()
 }
 
 // ReadSome is Read of what the store still has of a state: a part that cannot be read is left out.

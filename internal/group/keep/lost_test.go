@@ -16,21 +16,16 @@ import (
 // TestPlaceWhileStarting: a unit that starts does not tell where it reads. The place of its owner before stays.
 func TestPlaceWhileStarting(t *testing.T) {
 	var place json.RawMessage
-	k, err := New(Options{State: []byte(`{"format":1,"place":"before"}` + "\n"), Back: time.Minute, Place: func() json.RawMessage { return place }})
+	k, err := New(Options{State: []byte(`{"format":1,"place":"before"}` + "\n"), Place: func() json.RawMessage { return place }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	k.back(now)
-	for after, want := range map[time.Duration]string{10 * time.Second: `"before"`, 65 * time.Second: `"before"`} {
-		if got := string(k.back(now.Add(after))); got != want {
-			t.Errorf("after %v: %s, want %s", after, got, want)
-		}
+	if got := string(k.place()); got != `"before"` {
+		t.Errorf("while it starts the place is %s", got)
 	}
 	place = json.RawMessage(`"now"`)
-	k.back(now.Add(66 * time.Second))
-	if got := string(k.back(now.Add(130 * time.Second))); got != `"now"` {
-		t.Errorf("a window later it is %s", got)
+	if got := string(k.place()); got != `"now"` {
+		t.Errorf("once it runs the place is %s", got)
 	}
 }
 

@@ -120,8 +120,11 @@ func getPiece(ctx context.Context, o Objects, p Piece) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); len(data) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
-		return nil, fmt.Errorf("%w: %s has %d bytes of %d, or others", ErrDamaged, p.Name, len(data), p.Bytes)
+	if len(data) != p.Bytes {
+		return nil, fmt.Errorf("%w: %s has %d bytes of %d", ErrDamaged, p.Name, len(data), p.Bytes)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != p.SHA256 {
+		return nil, fmt.Errorf("%w: %s has other bytes than were written", ErrDamaged, p.Name)
 	}
 	return data, nil
 }

@@ -50,7 +50,7 @@ func Open(u *url.URL) (*Store, error) {
 	}
 	s := &Store{dir: filepath.FromSlash(u.Path), known: map[string][]byte{}}
 	if info, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s on this machine\nMount the volume that all members share. For a new group, make the folder once: mkdir %s", s.dir, s.dir)
+		return nil, fmt.Errorf("there is no folder %s on this machine. Mount the volume that all members share. For a new group, make the folder once: mkdir %s", s.dir, s.dir)
 	} else if err != nil {
 		return nil, err
 	} else if !info.IsDir() {

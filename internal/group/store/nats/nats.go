@@ -54,7 +54,7 @@ type Place struct {
 	Asked    bool     // the URL names Replicas
 }
 
-// mostReplicas is how many a server allows.
+// mostReplicas is how many a server allows. The settings have the same bound.
 const mostReplicas = 5
 
 // PlaceOf reads a URL.
