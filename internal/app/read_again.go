@@ -100,14 +100,14 @@ func (a *asksAgain) readAgain(f *finding.Finding) {
 	}
 }
 
-type placed struct{ id, position string }
+type recordPlace struct{ id, position string }
 
 // recordsOf are the records that a finding names, with their positions.
-func recordsOf(f *finding.Finding) (all []placed) {
+func recordsOf(f *finding.Finding) (all []recordPlace) {
 	for _, id := range f.Txns {
 		for _, of := range []map[string]string{f.Positions, f.SecondPositions} {
 			if of[id] != "" {
-				all = append(all, placed{id, of[id]})
+				all = append(all, recordPlace{id, of[id]})
 			}
 		}
 	}
