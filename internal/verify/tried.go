@@ -216,7 +216,7 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 	own := map[string]effect{}
 	see := func(v view) {
 		if e, mine := own[v.cell]; mine && !v.isList && !v.isSum {
-			if x.w.Rows && e.value != "" && v.value != "" && !v.other {
+			if x.w.Rows && e.value != "" && v.value != "" {
 				return // a row that the transaction inserted, and the one of its snapshot, are both there
 			}
 			wrong = wrong || (e.value == v.value) == v.other

@@ -164,19 +164,21 @@ txn T2: read y 1, insert x 2`)}
 }
 
 // TestVerifyTriedOldRow: who inserts a row may still read the deleted one, where the product tells rows
-// from keys. That a row is gone refutes an order all the same.
+// from keys. That a row is gone refutes an order all the same, and so does a row that T2 itself deleted.
 func TestVerifyTriedOldRow(t *testing.T) {
-	for read, refuses := range map[string]bool{"read x 1": true, "read x nil": false} {
-		w := finding.Witness{Anomaly: finding.NoOrder, Level: "snapshot-isolation", Txns: recordsOf(t, `
-txn T0: insert x 1
-txn T1: read x 1, delete x
-txn T2: read x 1, insert x 2, `+read)}
+	const others = "txn T0: insert x 1\ntxn T1: read x 1, delete x\n"
+	for text, refuses := range map[string]bool{
+		others + "txn T2: read x 1, insert x 2, read x 1":   true,
+		others + "txn T2: read x 1, insert x 2, read x nil": false,
+		"txn T0: insert x 1\ntxn T1: delete x, read x 1":    false,
+	} {
+		w := finding.Witness{Anomaly: finding.NoOrder, Level: "snapshot-isolation", Txns: recordsOf(t, text)}
 		if err := Verify(&w); err != nil {
 			t.Error(err)
 		}
 		w.Rows = true
 		if err := Verify(&w); (err != nil) != refuses {
-			t.Errorf("%s behind the insert: %v", read, err)
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
