@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // crashDir, set in the environment, makes the test binary the process that is
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(damagedDir); dir != "" {
 		os.Exit(readDamaged(dir))
 	}
-	os.Exit(m.Run())
+	os.Exit(testrun.Run(m.Run))
 }
 
 const head Space = 'h' // one record: the number of the last step

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/testrun"
@@ -9,5 +10,5 @@ import (
 // TestMain lets tests wait for each other's timers: they compute for 8 s in all, and wait for 80 s.
 func TestMain(m *testing.M) {
 	testrun.Waiting(16)
-	m.Run()
+	os.Exit(testrun.Run(m.Run))
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,24 +53,15 @@ func (c *tally) text(what string) string {
 // agree with what another machine makes of them.
 var withOracle, withTwin tally
 
-// idle is never touched, so it takes no memory. It counts as heap in use: the collector starts when five
-// times as much is there. Each history has machines of its own, of a few MB, and collecting them took half
-// of the time.
-var idle []byte
-
 // TestMain prints how many histories agree, where ISOWATCH_SIM is set. The first that does not ends
 // its test. Nobody reads a profile of the heap, whose upkeep takes a 20th of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if os.Getenv("GOGC") == "" {
-		idle = make([]byte, 64<<20)
-		debug.SetGCPercent(400)
-	}
+	testrun.CollectRarely()
 	if f := flag.Lookup("test.memprofile"); f == nil || f.Value.String() == "" {
 		runtime.MemProfileRate = 0
 	}
 	code := testrun.Run(m.Run)
-	runtime.KeepAlive(idle)
 	if os.Getenv(testrun.Setting) != "" {
 		fmt.Print(withOracle.text("that agree with the oracle"))
 		fmt.Print(withTwin.text("that agree with another machine"))

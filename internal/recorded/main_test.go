@@ -1,0 +1,12 @@
+package recorded
+
+import (
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
+)
+
+func TestMain(m *testing.M) {
+	testrun.CollectRarely()
+	m.Run()
+}
