@@ -124,8 +124,8 @@ func (c *Card) Merged() string { return words.Merged(&c.Finding) }
 
 // draw makes the picture. The evidence of its arrows is on a page; "": on the same.
 func (c *Card) draw(page string) {
-	if c.drawn() {
-		c.SVG = pictures(scene.New(&c.Finding), func(i int) string { return page + "#" + edgeID(&c.Finding, i) })
+	if s := scene.New(&c.Finding); c.drawn() && s.Tells() {
+		c.SVG = pictures(s, func(i int) string { return page + "#" + edgeID(&c.Finding, i) })
 	}
 }
 

@@ -279,3 +279,15 @@ func TestDownloadsWithinAReport(t *testing.T) {
 		t.Errorf("the style of pictures is there %d times", n)
 	}
 }
+
+// A picture of names alone, without an arrow or an operation, is none.
+func TestNoPictureOfNamesAlone(t *testing.T) {
+	bare := finding.Finding{ID: "1f", Anomaly: "gap", Kind: finding.KindGap, Txns: []string{"T3"}}
+	if f := NewFull(bare, Options{}, nil); f.SVG != "" || len(f.Members) != 1 {
+		t.Errorf("%d members, %s", len(f.Members), f.SVG)
+	}
+	bare.History = []json.RawMessage{json.RawMessage(`{"txn":"T3","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`)}
+	if f := NewFull(bare, Options{}, nil); f.SVG == "" {
+		t.Error("an operation is not drawn")
+	}
+}

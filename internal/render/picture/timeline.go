@@ -243,7 +243,7 @@ func round(ns int64) int64 {
 func (t *timeline) writeTxn(m *scene.Member, y float64) {
 	r := m.Record
 	head := m.Title()
-	if m.Name != "" {
+	if m.Name != "" && m.Of != scene.Second { // it stands above
 		head += " " + m.Name
 	}
 	if r.Status != event.Committed {

@@ -129,6 +129,11 @@ func (s *Scene) Span() (from, to time.Time, ok bool) {
 	return time.Unix(0, least), time.Unix(0, most), ok
 }
 
+// Tells says whether a picture shows more than names: an arrow, or an operation.
+func (s *Scene) Tells() bool {
+	return len(s.Arrows) > 0 || slices.ContainsFunc(s.Members, func(m Member) bool { return len(m.Ops) > 0 })
+}
+
 // Known says whether any member's record is there.
 func (s *Scene) Known() bool {
 	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Record != nil })
