@@ -224,8 +224,8 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	owned := map[string]int{}
 	for _, v := range units {
 		owner, term, err := group.OwnerOf(v)
-		if err != nil {
-			return fmt.Errorf("%s: %w", v.Key, err)
+		if err != nil { // it is damaged: a member writes it again
+			owner, term = "", 0
 		}
 		u := GroupUnit{Unit: group.UnitOf(v.Key), Term: term, State: UnitMoving}
 		if owner != "" && l.renewed["member/"+owner] {

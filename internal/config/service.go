@@ -23,7 +23,8 @@ const (
 	DefaultMinFree = 512 * MiB
 	// LeastMinFree is room for the writes of Badger once the intake pauses. These are three tables
 	// from memory (84 MiB), a compaction of five tables (140 MiB), and the rest of a step. It writes
-	// through shared mappings, where a full disk kills the process.
+	// through shared mappings, where a full disk kills the process. A calm store writes smaller
+	// tables, but one that was busy until the pause has full ones.
 	LeastMinFree = 256 * MiB
 	// LeastMemory has room for the runtime, the store and a small window.
 	LeastMemory = 128 * MiB

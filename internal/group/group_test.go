@@ -265,6 +265,40 @@ func TestStateIsDamaged(t *testing.T) {
 	}
 }
 
+// A record of a unit that cannot be read is written again. A living owner keeps the unit. Otherwise the record becomes free, and the state counts.
+func TestUnitIsDamaged(t *testing.T) {
+	for _, killed := range []int{0, 1, 4} {
+		w := quiet(t, 4, 5)
+		before := w.ownership()
+		for _, v := range w.store.lists[unitPrefix] {
+			v.Data = []byte("\x00\xffu1")
+			delete(w.store.before, v.Key)
+		}
+		w.store.dirty(unitPrefix)
+		for _, p := range w.processes[:killed] {
+			p.dead = true
+		}
+		if killed == 4 { // those that begin know nothing
+			w.start("new 1")
+			w.start("new 2")
+		}
+		w.settle(t, 6*w.lease)
+		for unit, p := range w.ownership() {
+			if !before[unit].dead && before[unit] != p {
+				t.Errorf("%d killed: %s is another member's, and its owner lives", killed, unit)
+			}
+		}
+		for _, v := range w.store.lists[unitPrefix] {
+			if _, err := readUnit(v.Data); err != nil {
+				t.Errorf("%d killed: %s is still %q", killed, v.Key, v.Data)
+			}
+		}
+		if w.missing > 0 {
+			t.Errorf("%d killed: %d states count as missing", killed, w.missing)
+		}
+	}
+}
+
 // A member renews one lease, however many units it has: while nothing is found, nothing else is written.
 func TestOneLease(t *testing.T) {
 	for _, units := range []int{1, 300} {

@@ -3,6 +3,7 @@ package group
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // A store may lose records: somebody deletes a bucket, or removes a folder. Then what this member remembers of a unit is no longer
@@ -17,6 +18,18 @@ type suspect struct {
 	record  unitRecord
 	above   uint64 // the term to go above
 	line    bool   // the record is of another line than the one that was known
+	damaged bool   // it cannot be read: record has what this member knows
+	since   time.Duration
+}
+
+// patience is how many leases a member that does not own a unit waits until it replaces the unit's damaged record. An owner that lives has done so before, and
+// any other one has lost its lease.
+const patience = 2
+
+// damaged notes that a unit's record cannot be read. Its owner writes it again under a higher term. Without an owner it becomes free.
+func (m *Member) damaged(now Instant, i int32, version Version) {
+	u := &m.units[i]
+	m.suspects(suspect{index: i, version: version, record: unitRecord{born: u.born, lost: u.lost}, above: u.term, damaged: true, since: now.Mono})
 }
 
 // contradicts says whether the record does not go on from what is known. Terms grow, and within a term the release is the last
@@ -39,7 +52,7 @@ func (m *Member) same(u *unit, v *Value) bool {
 		return false
 	}
 	record, err := readUnit(v.Data)
-	return err != nil || record.term == u.term && !m.contradicts(u, &record) && (u.owner < 0) == (len(record.owner) == 0)
+	return err == nil && record.term == u.term && !m.contradicts(u, &record) && (u.owner < 0) == (len(record.owner) == 0)
 }
 
 func (m *Member) suspects(s suspect) {
@@ -57,7 +70,7 @@ func find(values []Value, key string) (*Value, bool) {
 }
 
 // lift raises the term of each suspect that the list shows still. Its owner stays.
-func (m *Member) lift(values []Value) {
+func (m *Member) lift(now Instant, values []Value) {
 	all := m.suspected
 	m.suspected = nil
 	for _, s := range all {
@@ -66,7 +79,12 @@ func (m *Member) lift(values []Value) {
 			continue
 		}
 		m.suspected = append(m.suspected, s) // until the list shows another one
-		s.record.term = max(u.term, s.above) + 1
+		if s.damaged && u.hold == nil && now.Mono-s.since < patience*m.cfg.Lease {
+			continue
+		}
+		if s.record.term = max(u.term, s.above) + 1; s.damaged && u.hold != nil {
+			s.record.owner = m.name
+		}
 		if s.line {
 			s.record.lost = s.record.term
 		}

@@ -51,7 +51,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	case (record.term > h.term || record.term == h.term && !h.wrote) && m.lease.planted != noTermOnWrites:
 		// Another member has the unit by now. Or the store has lost the unit's record, and this one is of a line that began again.
 		u.survived = record.term
-		m.suspects(suspect{p.index, u.version, unitRecord{owner: m.name, born: u.born, lost: u.lost}, record.term, false})
+		m.suspects(suspect{index: p.index, version: u.version, record: unitRecord{owner: m.name, born: u.born, lost: u.lost}, above: record.term})
 		m.lose(u, "")
 		return
 	default:

@@ -89,7 +89,7 @@ func (m *Member) tookUnits(now Instant, _ pending, r Reply) {
 	}
 	m.listing = 1
 	m.ask(Request{Op: List, Key: memberPrefix}, pending{do: (*Member).tookMembers, sent: now.Mono})
-	m.lift(r.Values)
+	m.lift(now, r.Values)
 	same := m.listed[:min(len(m.listed), len(r.Values))]
 	m.listed = r.Values
 	for k := range r.Values {
@@ -115,10 +115,11 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	u := &m.units[i]
 	record, err := readUnit(data)
 	if err != nil {
+		m.damaged(now, i, version)
 		return
 	}
 	if m.contradicts(u, &record) {
-		m.suspects(suspect{i, version, unitRecord{owner: string(record.owner), next: string(record.next), home: string(record.home), born: string(record.born)}, u.term, true})
+		m.suspects(suspect{index: i, version: version, record: unitRecord{owner: string(record.owner), next: string(record.next), home: string(record.home), born: string(record.born)}, above: u.term, line: true})
 		return
 	}
 	u.version, u.term, u.owner, u.next, u.home, u.missing = version, record.term, -1, -1, -1, 0

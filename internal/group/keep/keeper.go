@@ -96,6 +96,8 @@ type Keeper struct {
 	cancel    context.CancelFunc
 	done      chan struct{}
 
+	planted planted // by a test
+
 	// The one goroutine owns the rest.
 	record  *record
 	number  int // of the latest object
@@ -206,7 +208,9 @@ func (k *Keeper) State() (data []byte, through uint64) {
 }
 
 // Start writes what st commits, until Close or Abort.
-func (k *Keeper) Start(st *isostore.Store) { go k.run(st) }
+func (k *Keeper) Start(st *isostore.Store) {
+	go k.run(func(marked func()) (copied, error) { return st.Copy(marked) })
+}
 
 // Close writes all that is committed, until ctx ends, and stops.
 func (k *Keeper) Close(ctx context.Context) error {
@@ -228,7 +232,7 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Abort stops without another write.
 func (k *Keeper) Abort() { k.cancel() }
 
-func (k *Keeper) run(st *isostore.Store) {
+func (k *Keeper) run(st copying) {
 	defer close(k.done)
 	k.clean()
 	tick := time.NewTimer(pulse.Next(lookEvery))
@@ -331,7 +335,7 @@ func (r *record) start() uint64 {
 }
 
 // write writes the log's end, and begins a new copy where that is due.
-func (k *Keeper) write(st *isostore.Store, last bool) error {
+func (k *Keeper) write(st copying, last bool) error {
 	if k.basing == nil && k.wantsBase(last) {
 		if err := k.startBase(st); err != nil {
 			return err
@@ -490,8 +494,8 @@ func (k *Keeper) wantsBase(last bool) bool {
 }
 
 // startBase begins a copy of the store, beside which the log goes on.
-func (k *Keeper) startBase(st *isostore.Store) error {
-	c, err := st.Copy(func() {
+func (k *Keeper) startBase(st copying) error {
+	c, err := st(func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.broken { // the log begins again here
@@ -513,7 +517,7 @@ func (k *Keeper) startBase(st *isostore.Store) error {
 	return nil
 }
 
-func saveCopy(ctx context.Context, o store.Objects, name string, c *isostore.Copy) (store.Manifest, error) {
+func saveCopy(ctx context.Context, o store.Objects, name string, c copied) (store.Manifest, error) {
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(c.Write(ctx, to)) }()
 	m, err := store.Save(ctx, o, name, from)
@@ -535,6 +539,11 @@ func (k *Keeper) took(b based) {
 		k.replaced = append(k.replaced, name)
 	}
 	next := *k.record
+	if k.planted == lateCopy {
+		k.mu.Lock()
+		k.baseLog = k.from
+		k.mu.Unlock()
+	}
 	next.Base, next.BaseEnd = &b.manifest, k.baseLog
 	if next.end() < k.baseLog { // the log between is gone, or could not be written: the copy has it
 		next.Pieces, next.Tail, next.tail = nil, k.baseLog, nil

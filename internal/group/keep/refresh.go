@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -66,3 +67,17 @@ func (k *Keeper) copied(well bool) {
 	}
 	k.copies.there = k.copies.begun
 }
+
+// copied is a copy of a unit's store at an instant, which copying marks.
+type copied interface {
+	Write(ctx context.Context, to io.Writer) error
+	Close() error
+}
+
+type copying func(marked func()) (copied, error)
+
+// planted is a fault that a test puts into a keeper: the simulation must find it.
+type planted int
+
+// lateCopy takes the copy for one of its end, and drops the log up to there.
+const lateCopy planted = 1

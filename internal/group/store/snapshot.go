@@ -32,6 +32,7 @@ type Piece struct {
 }
 
 const (
+	firstBuffer = 64 << 10
 	answerWait  = 10 * time.Second
 	slowestRate = 512 << 10 // bytes a second
 )
@@ -46,9 +47,17 @@ func Within(ctx context.Context, bytes int) (context.Context, context.CancelFunc
 // have. After an error some of them may be there: [Drop] removes them by the name.
 func Save(ctx context.Context, o Objects, name string, r io.Reader) (Manifest, error) {
 	m := Manifest{Format: 1, Name: name}
-	buffer := make([]byte, ObjectSize)
+	buffer := make([]byte, firstBuffer) // most pieces of a log are small
 	for {
 		n, err := io.ReadFull(r, buffer)
+		for err == nil && len(buffer) < ObjectSize {
+			buffer = append(buffer, make([]byte, min(len(buffer), ObjectSize-len(buffer)))...)
+			var more int
+			more, err = io.ReadFull(r, buffer[n:])
+			if n += more; errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+		}
 		if n > 0 {
 			sum := sha256.Sum256(buffer[:n])
 			p := Piece{Name: fmt.Sprintf("%s-%05d", name, len(m.Objects)), Bytes: n, SHA256: hex.EncodeToString(sum[:])}
