@@ -170,6 +170,7 @@ func TestVerifyTriedOldRow(t *testing.T) {
 	for text, refuses := range map[string]bool{
 		others + "txn T2: read x 1, insert x 2, read x 1":   true,
 		others + "txn T2: read x 1, insert x 2, read x nil": false,
+		"txn T0: insert x 1\ntxn T1: insert x 2, read x 1":  true,
 		"txn T0: insert x 1\ntxn T1: delete x, read x 1":    false,
 	} {
 		w := finding.Witness{Anomaly: finding.NoOrder, Level: "snapshot-isolation", Txns: recordsOf(t, text)}
