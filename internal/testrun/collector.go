@@ -2,6 +2,7 @@ package testrun
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -14,6 +15,7 @@ var idle []byte
 func CollectRarely() {
 	if os.Getenv("GOGC") == "" {
 		idle = make([]byte, 64<<20)
+		runtime.KeepAlive(idle)
 		debug.SetGCPercent(400)
 	}
 }
