@@ -10,8 +10,9 @@ import (
 
 // apply takes over the results of inference. First come edges that no longer hold, then new
 // vertices, ranked with their edges known. Then come the edges, then the anomalies that
-// inference found by itself. Findings that fall are counted under the cause, or a more specific one.
-func (m *Machine) apply(cause string) {
+// inference found by itself. Findings that fall are counted under the cause of w, or a more specific one.
+func (m *Machine) apply(w work) {
+	m.reports.work = w
 	o := &m.out
 	m.Counters.OtherRows += o.OtherRows
 	if len(o.Edges) > edgeBudgetPerTxn {
@@ -58,13 +59,13 @@ func (m *Machine) apply(cause string) {
 	}
 	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
 	signed := m.infer.Signed(m.noteRepeating)
-	switch m.reports.cause = cause; {
+	switch {
 	case signed:
-		m.reports.cause = causeRepetition
+		m.reports.work.cause = causeRepetition
 	case len(o.Replaced) > 0:
-		m.reports.cause = causeOutcome
-	case len(o.Ambiguous) > 0 && cause != causeRecord:
-		m.reports.cause = causeRepetition
+		m.reports.work.cause = causeOutcome
+	case len(o.Ambiguous) > 0 && w.cause != causeRecord:
+		m.reports.work.cause = causeRepetition
 	}
 	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)

@@ -87,8 +87,8 @@ func (a *asking) isMixed() bool {
 
 // loseTrack takes from the serializable orders the edges that are not tracked any more: some
 // transactions ask for less now, or the settings have changed. Findings that rest on them fall.
-// Contradictions of the edges at other levels are told again. cause is why they fall. O(edges), once.
-func (h *finder) loseTrack(cause string) {
+// Contradictions of the edges at other levels are told again. O(edges), once.
+func (h *finder) loseTrack() {
 	was := h.asking.losing
 	if h.asking.losing = h.asking.losesTrack(); was || !h.asking.losing {
 		return
@@ -106,7 +106,6 @@ func (h *finder) loseTrack(cause string) {
 			}
 		}
 	}
-	h.reports.cause = cause
 	h.withdrawDoomed()
 	for i := range lost {
 		if e := &lost[i]; h.graph.Live(e.From) && h.graph.Live(e.To) { // otherwise the edge has left the orders

@@ -221,7 +221,7 @@ func (s *reports) note(class, what string, txns ...noted) {
 
 // noteResting is note for an edge that a record on its way may take back.
 func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
-	if s.outcomeOnly {
+	if s.work.outcomeOnly {
 		s.countOnly(1<<len(s.views)-1, txns...)
 		return
 	}
@@ -232,7 +232,7 @@ func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
 // noteIn is noteResting for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
 func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what string, txns ...noted) {
-	if s.outcomeOnly {
+	if s.work.outcomeOnly {
 		s.countOnly(in, txns...)
 		return
 	}
@@ -274,7 +274,7 @@ const classOfBegun = "levels begun later: "
 // it, or since this step. It was in no order when the transactions froze that come behind it. So their
 // order does not contradict it.
 func (s *reports) shownLate(n uint32) bool {
-	if s.outcomeOnly || s.infer.ToldLate(n) {
+	if s.work.outcomeOnly || s.infer.ToldLate(n) {
 		return true
 	}
 	_, end, unknown := s.infer.Span(n)

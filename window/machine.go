@@ -187,6 +187,7 @@ func (m *Machine) StateBytes() int64 {
 // still exist. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	defer m.handOver(eff)
+	m.reports.work = work{cause: causeOther}
 	m.reopen()
 	m.clock.tick = max(m.clock.tick, tick)
 	if m.levelChanges.due {
@@ -234,6 +235,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.Counters.Late++
 		cause = causeRecord
 	}
+	m.reports.work = work{cause: cause}
 	if late && t.Status != event.Unknown {
 		m.finder.saturate() // what came before it
 	}
@@ -264,17 +266,14 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	}
 	if n != 0 && late {
 		m.infer.CameLate(n, m.out.Again)
-		m.reports.outcomeOnly = m.infer.ToldLate(n)
 	}
-	if n != 0 && m.out.Again && t.Status == event.Aborted {
-		m.reports.outcomeOnly = true
-	}
-	m.apply(cause)
-	if late && m.reports.outcomeOnly {
+	outcomeOnly := n != 0 && (late && m.infer.ToldLate(n) || m.out.Again && t.Status == event.Aborted)
+	m.apply(work{cause, outcomeOnly})
+	if late && outcomeOnly {
 		m.finder.saturate() // what comes into pasts by it: see shownLate
 	}
-	m.reports.outcomeOnly = false
-	m.finder.loseTrack(cause)
+	m.reports.work = work{cause: cause}
+	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {
 		m.finder.rowsDeleted(b, t, n, start)
@@ -341,6 +340,7 @@ func (m *Machine) Close(eff *Effects) {
 		m.clock.before = m.clock.watermark
 	}
 	m.closed = true
+	m.reports.work = work{cause: causeOther}
 	m.clock.watermark = math.MaxInt64
 	m.decide()
 	if m.saturated.on {

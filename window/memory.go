@@ -92,7 +92,7 @@ func (m *Machine) squeeze() {
 	} else {
 		m.infer.ExpireShare(squeezeShare, &m.out)
 	}
-	m.apply(causeOther)
+	m.apply(work{cause: causeOther})
 }
 
 // outOfMemory says whether one of the transactions left before the window had passed it, and when the memory was full.

@@ -51,3 +51,21 @@ func TestUntrackedWithdrawal(t *testing.T) {
 		t.Errorf("withdrawn for another cause %d, for an outcome %d", c.WithdrawnOther, c.WithdrawnOutcome)
 	}
 }
+
+// TestRowsWithdrawal: a deletion explains a lost update, since another row may have had the key. No outcome that came
+// later is the cause, and no value that repeats.
+func TestRowsWithdrawal(t *testing.T) {
+	m, eff := check(t, Config{Unbounded: true, Contract: Contract{Complete: true}, Rules: isolation.Rules{Rows: true}}, `
+{"txn":"I","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":2}]}
+{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":3}]}
+{"txn":"U","status":"unknown","ops":[{"op":"w","key":"z","value":1}]}
+{"txn":"U","status":"aborted","ops":[{"op":"w","key":"z","value":1}]}
+{"txn":"D","status":"committed","ops":[{"op":"delete","key":"x"}]}`)
+	if !slices.ContainsFunc(eff.Findings, func(f finding.Finding) bool { return f.State == finding.Withdrawn && f.Anomaly == lostUpdate }) {
+		t.Fatalf("no lost update is withdrawn: %v", eff.Findings)
+	}
+	if c := m.Counters; c.WithdrawnOther != 1 || c.WithdrawnOutcome != 0 {
+		t.Errorf("withdrawn for another cause %d, for an outcome %d", c.WithdrawnOther, c.WithdrawnOutcome)
+	}
+}

@@ -91,6 +91,12 @@ type levelChanges struct {
 	apart         int64 // the part of Counters.Horizon that concerns only levels that began later
 }
 
+// work describes the part of a step in progress: a record, or the passing of time. Withdrawals meanwhile are counted under its cause.
+type work struct {
+	cause       string // apply may know a more specific one
+	outcomeOnly bool   // the record is about an abort, or about an outcome after the lateness: dependencies that it shows behind the window are counted
+}
+
 // reports has what users are told: findings, panes, and the verdicts that follow.
 type reports struct {
 	*core
@@ -101,10 +107,9 @@ type reports struct {
 	open         registry
 	verdicts     verdicts
 	waiting      waitingRoom
-	cause        string // why the latest withdrawals happened: see apply
+	work         work // set whole by each part of a step before it begins
 	panes        panes
 	horizon      horizon
-	outcomeOnly  bool                // the record in work is about an abort, or about an outcome after the lateness: dependencies that it shows behind the window are counted
 	found        map[string][2]int64 // by anomaly: how many findings the expected level forbids, and how many it allows
 	faults       faults              // the faults that were told
 	marks        []event.Mark        // the latest marks: see marks.go

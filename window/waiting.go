@@ -275,7 +275,7 @@ const (
 
 // countWithdrawn counts a finding that had left and is taken back.
 func (s *reports) countWithdrawn() {
-	switch s.cause {
+	switch s.work.cause {
 	case causeOutcome:
 		s.Counters.WithdrawnOutcome++
 	case causeRepetition:

@@ -140,6 +140,7 @@ func (m *Machine) Reached() int64 {
 // advance moves the watermark as far as the partitions allow, never back, and
 // does what then is due.
 func (m *Machine) advance() {
+	m.reports.work = work{cause: causeOther}
 	if m.cfg.Unbounded {
 		return
 	}
@@ -189,7 +190,7 @@ func (m *Machine) decide() {
 	}
 	m.out.Reset()
 	m.infer.Decide(m.clock.watermark, gone, &m.out)
-	m.apply(causeOther)
+	m.apply(work{cause: causeOther})
 }
 
 // retire lets settled transactions go, and the lowest ones beyond the live cap.
@@ -201,7 +202,7 @@ func (m *Machine) retire() {
 	m.release(m.graph.Retire(limit))
 	m.out.Reset()
 	m.infer.Expire(limit, &m.out)
-	m.apply(causeOther)
+	m.apply(work{cause: causeOther})
 }
 
 // freezeTo retires the lowest transactions, settled or not, until so many live.
