@@ -60,7 +60,10 @@ func checkOrdersIn(w *finding.Witness, budget int) error {
 	for i := range w.Choices {
 		open[i] = &w.Choices[i]
 	}
-	if !o.none(open, &budget) {
+	switch none := o.none(open, &budget); {
+	case budget < 0:
+		return fmt.Errorf("the choices have too many ways out to try them all at %s", w.Level)
+	case !none:
 		return fmt.Errorf("the choices leave an order that %s allows", w.Level)
 	}
 	return nil
