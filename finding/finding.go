@@ -69,10 +69,19 @@ type Finding struct {
 	Raw           []Raw             `json:"raw,omitempty"`         // records as they came in: set where one finding is asked for, and not sent to sinks
 	Ends
 	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
+	WithdrawnBy     string            `json:"withdrawn_by,omitempty"`     // of one that had left and was withdrawn: LateRecord, LateOutcome, Repetition or OtherRecord
 	Hidden          bool              `json:"hidden,omitempty"`           // hashes stand in place of values in its texts and edges
 	Cut             bool              `json:"cut,omitempty"`              // there are more transactions or edges than it names
 	PageURL         string            `json:"page_url,omitempty"`         // of its page: set on its way to a sink, and not stored. The last key (alert)
 }
+
+// Causes of a withdrawal.
+const (
+	LateRecord  = "late-record"  // a record came after the lateness
+	LateOutcome = "late-outcome" // the outcome of a transaction came after it had been unknown
+	Repetition  = "repetition"   // a value came a second time, so that it does not name its writer
+	OtherRecord = "other"        // another record: of a transaction that ran for longer than max-transaction, for example
+)
 
 // Guidance tells a person about a finding.
 type Guidance struct {

@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -61,11 +62,11 @@ func (m *Machine) apply(w work) {
 	signed := m.infer.Signed(m.noteRepeating)
 	switch {
 	case signed:
-		m.reports.work.cause = causeRepetition
+		m.reports.work.cause = finding.Repetition
 	case len(o.Replaced) > 0:
-		m.reports.work.cause = causeOutcome
-	case len(o.Ambiguous) > 0 && w.cause != causeRecord:
-		m.reports.work.cause = causeRepetition
+		m.reports.work.cause = finding.LateOutcome
+	case len(o.Ambiguous) > 0 && w.cause != finding.LateRecord:
+		m.reports.work.cause = finding.Repetition
 	}
 	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ func (s *reports) emit(f *openFinding) {
 	}
 	if f.Finding.FoundAt == "" {
 		f.Finding.FoundAt = f.Finding.DetectedAt
+	}
+	f.Finding.WithdrawnBy = ""
+	if f.Finding.State == finding.Withdrawn {
+		f.Finding.WithdrawnBy = cmp.Or(s.work.cause, finding.OtherRecord)
 	}
 	s.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner, len(f.lacked) > 0)
 }

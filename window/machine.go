@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/isowatch/isowatch/internal/invariants"
@@ -187,7 +188,7 @@ func (m *Machine) StateBytes() int64 {
 // still exist. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	defer m.handOver(eff)
-	m.reports.work = work{cause: causeOther}
+	m.reports.work = work{cause: finding.OtherRecord}
 	m.reopen()
 	m.clock.tick = max(m.clock.tick, tick)
 	if m.levelChanges.due {
@@ -230,10 +231,10 @@ const warmAhead = 32
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	start, end := m.clock.time(t)
-	late, cause := end < m.clock.watermark, causeOther
+	late, cause := end < m.clock.watermark, finding.OtherRecord
 	if late {
 		m.Counters.Late++
-		cause = causeRecord
+		cause = finding.LateRecord
 	}
 	m.reports.work = work{cause: cause}
 	if late && t.Status != event.Unknown {
@@ -340,7 +341,7 @@ func (m *Machine) Close(eff *Effects) {
 		m.clock.before = m.clock.watermark
 	}
 	m.closed = true
-	m.reports.work = work{cause: causeOther}
+	m.reports.work = work{cause: finding.OtherRecord}
 	m.clock.watermark = math.MaxInt64
 	m.decide()
 	if m.saturated.on {

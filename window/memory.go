@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
@@ -92,7 +93,7 @@ func (m *Machine) squeeze() {
 	} else {
 		m.infer.ExpireShare(squeezeShare, &m.out)
 	}
-	m.apply(work{cause: causeOther})
+	m.apply(work{cause: finding.OtherRecord})
 }
 
 // outOfMemory says whether one of the transactions left before the window had passed it, and when the memory was full.

@@ -265,22 +265,14 @@ func (s *reports) refutedSurely(l isolation.Level) bool {
 	return refuted(left, l)
 }
 
-// Causes of withdrawals.
-const (
-	causeRecord     = "late-record"
-	causeOutcome    = "late-outcome"
-	causeRepetition = "repetition"
-	causeOther      = "other" // the record of a transaction that ran for longer than max-transaction, for example
-)
-
 // countWithdrawn counts a finding that had left and is taken back.
 func (s *reports) countWithdrawn() {
 	switch s.work.cause {
-	case causeOutcome:
+	case finding.LateOutcome:
 		s.Counters.WithdrawnOutcome++
-	case causeRepetition:
+	case finding.Repetition:
 		s.Counters.WithdrawnRepetition++
-	case causeRecord:
+	case finding.LateRecord:
 		s.Counters.WithdrawnRecord++
 	default:
 		s.Counters.WithdrawnOther++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 )
 
@@ -140,7 +141,7 @@ func (m *Machine) Reached() int64 {
 // advance moves the watermark as far as the partitions allow, never back, and
 // does what then is due.
 func (m *Machine) advance() {
-	m.reports.work = work{cause: causeOther}
+	m.reports.work = work{cause: finding.OtherRecord}
 	if m.cfg.Unbounded {
 		return
 	}
@@ -190,7 +191,7 @@ func (m *Machine) decide() {
 	}
 	m.out.Reset()
 	m.infer.Decide(m.clock.watermark, gone, &m.out)
-	m.apply(work{cause: causeOther})
+	m.apply(work{cause: finding.OtherRecord})
 }
 
 // retire lets settled transactions go, and the lowest ones beyond the live cap.
@@ -202,7 +203,7 @@ func (m *Machine) retire() {
 	m.release(m.graph.Retire(limit))
 	m.out.Reset()
 	m.infer.Expire(limit, &m.out)
-	m.apply(work{cause: causeOther})
+	m.apply(work{cause: finding.OtherRecord})
 }
 
 // freezeTo retires the lowest transactions, settled or not, until so many live.

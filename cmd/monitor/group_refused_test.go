@@ -166,7 +166,7 @@ func (r *groupRun) listFindings(t *testing.T) string {
 func TestGroupTellsItsLease(t *testing.T) {
 	t.Parallel()
 	r := newGroupRun(t, nil, natsGroup, "file")
-	r.lease = time.Minute
+	r.lease = 20 * time.Second
 	r.start(t, "a")
 	r.await(t, "a member that watches all units", func() bool { return r.members[0].logged("watches the unit") == groupSources })
 	out, err := r.monitor("group", "--group-state", r.state.url(nil))

@@ -41,6 +41,9 @@ func summary(f *finding.Finding) string {
 	if !f.Certain && f.Kind == finding.KindViolation {
 		b.WriteString(" (uncertain)")
 	}
+	if f.WithdrawnBy != "" {
+		fmt.Fprintf(&b, " (%s)", f.WithdrawnBy)
+	}
 	if f.Expected {
 		b.WriteString(" (expected)")
 	}

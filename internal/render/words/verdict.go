@@ -27,6 +27,19 @@ const (
 // unattributed is the name of reads of values that no record wrote.
 const unattributed = "unattributed-read"
 
+// withdrawn says why a finding was withdrawn.
+func withdrawn(by string) string {
+	switch by {
+	case finding.LateRecord:
+		return "Withdrawn: a record that came after the lateness explains it."
+	case finding.LateOutcome:
+		return "Withdrawn: the outcome of a transaction came late, and explains it."
+	case finding.Repetition:
+		return "Withdrawn: a value was written a second time. So it does not say which transaction wrote what was read."
+	}
+	return "Withdrawn: a later record explains it."
+}
+
 // VerdictOf is the verdict on f and a sentence that says it.
 func VerdictOf(f *finding.Finding) (Verdict, string) {
 	weaker := f.Anomaly == finding.WeakerThanExpected
@@ -34,7 +47,7 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case finding.Waiting:
 		return Waiting, "Waiting: a record that is still on its way could explain it, so it is not sent yet. " + refutes(f)
 	case finding.Withdrawn:
-		return Cleared, "Withdrawn: a later record explains it."
+		return Cleared, withdrawn(f.WithdrawnBy)
 	case finding.ResolvedOK:
 		if weaker {
 			return Cleared, "Over: for an hour, no transaction has asked for less than expected."
