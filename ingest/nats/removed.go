@@ -89,8 +89,8 @@ func (r *reader) watch(ctx context.Context, d delivery, end bool) error {
 	if g.blind {
 		g.blind, g.unseen = false, d.consumer+uint64(len(r.messages))+1 // what is here was sent meanwhile
 	}
-	since := time.Since(g.last)
-	switch jump := d.stream > r.at.next; {
+	jump := d.stream > r.at.next
+	switch {
 	case fell > 0:
 		if err := r.look(ctx, total, true); err != nil {
 			return err
@@ -99,14 +99,32 @@ func (r *reader) watch(ctx context.Context, d delivery, end bool) error {
 		if g.most > r.at.next || len(g.holes) > 0 {
 			g.count += fell
 		}
-		return nil
-	case g.limit > 0 && jump && !end && d.pending+1 >= g.limit && since >= g.wait:
+	case g.limit > 0 && jump && !end && d.pending+1 >= g.limit && time.Since(g.last) >= g.wait:
 		// The limit removes a message when as many that follow are stored: none of these was read.
 		return r.look(ctx, total, false)
-	case !g.always && total > g.looked && (d.consumer <= g.unseen || jump && d.pending > 0 && since >= trimCheck):
+	case d.consumer <= g.unseen && total > g.looked:
 		// As many may have come as were removed.
+		return r.lookAfterPause(ctx, total)
+	case !g.always && jump && d.pending > 0 && total > g.looked && time.Since(g.last) >= trimCheck:
 		return r.look(ctx, total, false)
 	}
+	return nil
+}
+
+// lookAfterPause also finds that the stream's beginning has passed the reader. Where the stream
+// removes messages by itself, the others are no sign of a loss.
+func (r *reader) lookAfterPause(ctx context.Context, total uint64) error {
+	if !r.gone.always {
+		err := r.look(ctx, total, false)
+		r.floorIn = 0
+		return err
+	}
+	r.gone.looked = total
+	info, err := r.info(ctx)
+	if err != nil {
+		return err
+	}
+	r.raiseFloor(info.State.FirstSeq, 0)
 	return nil
 }
 
@@ -140,6 +158,9 @@ func (r *reader) look(ctx context.Context, total uint64, certain bool) error {
 		}
 	}
 	if end := info.State.LastSeq + 1; why != "" && end > r.at.next && (certain || !g.vague) {
+		if !g.vague {
+			r.opts.Logger.Warn("cannot tell which messages the stream has removed", "stream", r.opts.Stream, "err", why)
+		}
 		g.most, g.why, g.vague = end, why, true
 	}
 	at, _ := slices.BinarySearch(list, r.at.next)

@@ -1,7 +1,9 @@
 package nats
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -222,6 +224,51 @@ func TestRemovedUnderALaggingReaderWithAFilter(t *testing.T) {
 	}
 }
 
+// A reader that lags for long without a pause is told also where as many messages come as go.
+func TestRemovedUnderASlowReaderWithAFilter(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 200 {
+		s.publish("events.b", "m")
+		s.publish("events.c", "m")
+	}
+	r := s.read(Options{Subjects: []string{"events.b"}, MaxMessages: 8}, ingest.Cursor{Next: 1})
+	r.note(<-r.out)
+	time.Sleep(blocked / 2) // what was asked for is here
+	s.remove(381)
+	s.publish("events.b", "m", "m")
+	for !slices.Contains(r.offsets, 402) {
+		time.Sleep(blocked / 2)
+		r.note(<-r.out)
+	}
+	r.wantGaps("381-382")
+}
+
+// A reader whose chunk was not taken for long had read all before. What the stream's beginning
+// lost meanwhile is told.
+func TestTrimUnderAPausedReaderWithAFilter(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int64{0, 1000} {
+		s := newSite(t)
+		if limit > 0 {
+			s.limit(limit)
+		}
+		s.publish("events.a", "m")
+		s.publish("events.b", "m")
+		r := s.read(Options{Subjects: []string{"events.b"}}, ingest.Cursor{})
+		r.until("the stream's end", func() bool { return r.caughtUp > 1 })
+		time.Sleep(2*heartbeat + 2*blocked) // a chunk waits
+		s.publish("events.b", texts("m", 3, 2)...)
+		time.Sleep(2 * blocked) // the open request ends with these
+		s.publish("events.b", texts("m", 5, 40)...)
+		s.purge(jetstream.WithPurgeSequence(30))
+		r.until("the last message", func() bool { return slices.Contains(r.offsets, 44) })
+		if len(r.gaps) != 1 || r.gaps[0].To != 30 || r.gaps[0].From < 3 {
+			t.Errorf("limit %d: gaps %v, messages %v, want a gap up to 30", limit, r.gaps, r.offsets)
+		}
+	}
+}
+
 // A list that is too long is not asked for. One gap says that much may be lost.
 func TestTooManyRemovedToList(t *testing.T) {
 	t.Parallel()
@@ -239,12 +286,17 @@ func TestTooManyRemovedToList(t *testing.T) {
 	<-s.js.PublishAsyncComplete()
 	s.publish("events.b", "m", "m")
 	s.purge(jetstream.WithPurgeSubject("events.c"))
-	r := s.read(Options{Subjects: []string{"events.b"}}, ingest.Cursor{Next: 3})
+	var log bytes.Buffer
+	r := s.read(Options{Subjects: []string{"events.b"}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, ingest.Cursor{Next: 3})
 	r.untilMessages(2)
 	r.until("the stream's end", func() bool { return r.caughtUp > 1 })
 	r.wantGaps(fmt.Sprintf("3-%d", mostRemoved+6))
 	if want := "too many to list"; !strings.Contains(r.gaps[0].Reason, want) || !strings.Contains(r.gaps[0].Reason, may) {
 		t.Errorf("reason %q", r.gaps[0].Reason)
+	}
+	r.stop()
+	if n := strings.Count(log.String(), "cannot tell which messages the stream has removed"); n != 1 {
+		t.Errorf("%d warnings: %s", n, &log)
 	}
 }
 
