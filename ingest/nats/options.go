@@ -68,8 +68,8 @@ type Options struct {
 	Stream string
 	// Subjects, with wildcards, select messages; empty: all. More than one needs
 	// nats-server 2.10. With a selection, a missing sequence number may belong to
-	// another subject. What the stream has removed is then a gap where it may have been
-	// selected, and the gap says so.
+	// another subject. A removed message is then a gap if it may have been selected, and
+	// the gap's reason has the word "may".
 	Subjects []string
 	// Since, unless zero, is where reading begins without a cursor: at the first message that
 	// was stored then or later. A gap says that older ones were removed, and some of them may

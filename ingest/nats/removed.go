@@ -21,9 +21,9 @@ const (
 	blocked = 100 * time.Millisecond
 )
 
-// removed is what a filtered reader knows of the sequences that the stream has lost. A missing
+// removed holds the sequences that the stream has lost, as a filtered reader knows them. A missing
 // sequence may have had another subject. So the reader also watches the server's own count of
-// what it will send: it falls when a message of these subjects goes before it was sent.
+// what it will send. The count falls when a message of these subjects goes before it was sent.
 type removed struct {
 	identity string // of the stream that this is about
 
@@ -76,8 +76,8 @@ func (r *reader) begin(ctx context.Context, info *jetstream.StreamInfo) error {
 	return nil
 }
 
-// watch looks at the stream if messages that were not read may be missing before d, which is a
-// message or the end of the stream.
+// watch looks at the stream if messages that were not read may be missing before d. At the end
+// of the stream, d has only numbers.
 func (r *reader) watch(ctx context.Context, d delivery, end bool) error {
 	if !r.filtered {
 		return nil
@@ -100,7 +100,7 @@ func (r *reader) watch(ctx context.Context, d delivery, end bool) error {
 			g.count += fell
 		}
 	case g.limit > 0 && jump && !end && d.pending+1 >= g.limit && time.Since(g.last) >= g.wait:
-		// The limit removes a message when as many that follow are stored: none of these was read.
+		// The limit removes a message when as many that follow are stored, and the reader has not come to these.
 		return r.look(ctx, total, false)
 	case d.consumer <= g.unseen && total > g.looked:
 		// As many may have come as were removed.
@@ -111,8 +111,8 @@ func (r *reader) watch(ctx context.Context, d delivery, end bool) error {
 	return nil
 }
 
-// lookAfterPause also finds that the stream's beginning has passed the reader. Where the stream
-// removes messages by itself, the others are no sign of a loss.
+// lookAfterPause also finds that the stream's beginning has passed the reader. It asks for no
+// others where the stream removes messages by itself.
 func (r *reader) lookAfterPause(ctx context.Context, total uint64) error {
 	if !r.gone.always {
 		err := r.look(ctx, total, false)

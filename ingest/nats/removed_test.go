@@ -183,7 +183,7 @@ func TestRemovedUnderALaggingReaderWithAFilter(t *testing.T) {
 		{"as many come as go", 0, func(s *site) {
 			s.remove(301)
 			s.publish("events.b", "m", "m")
-		}, []int{301, 302}, may},
+		}, []int{301, 302}, ""}, // certain only if a message was sent in between
 		{"the limit of ours", n, func(s *site) { s.publish("events.b", texts("m", 1, n-20)...) }, []int{0, 360}, may},
 		{"the limit of another", n, func(s *site) { s.publish("events.c", texts("m", 1, n-20)...) }, nil, ""},
 	} {
@@ -210,7 +210,7 @@ func TestRemovedUnderALaggingReaderWithAFilter(t *testing.T) {
 				r.wantGaps()
 				return
 			}
-			if len(r.gaps) != 1 || !strings.Contains(r.gaps[0].Reason, c.reason) || strings.Contains(r.gaps[0].Reason, may) != (c.reason == may) {
+			if len(r.gaps) != 1 || !strings.Contains(r.gaps[0].Reason, c.reason) || c.reason != "" && strings.Contains(r.gaps[0].Reason, may) != (c.reason == may) {
 				t.Fatalf("gaps %v, want one with %q", r.gaps, c.reason)
 			}
 			from, to := r.gaps[0].From, r.gaps[0].To
