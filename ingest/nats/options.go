@@ -9,6 +9,7 @@ package nats
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -67,8 +68,8 @@ type Options struct {
 	Stream string
 	// Subjects, with wildcards, select messages; empty: all. More than one needs
 	// nats-server 2.10. With a selection, a missing sequence number may belong to
-	// another subject; only messages removed from the stream's beginning are then
-	// noticed as lost.
+	// another subject. A removed message is then a gap if it may have been selected, and
+	// the gap's reason has the word "may".
 	Subjects []string
 	// Since, unless zero, is where reading begins without a cursor: at the first message that
 	// was stored then or later. A gap says that older ones were removed, and some of them may
@@ -77,6 +78,7 @@ type Options struct {
 	// MaxMessages and MaxBytes bound the read-ahead; 0: the defaults.
 	MaxMessages int
 	MaxBytes    int
+	Logger      *slog.Logger // nil: slog.Default()
 }
 
 func (o *Options) setDefaults() {
@@ -85,6 +87,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 }
 

@@ -56,6 +56,9 @@ func (r *run) session(ctx context.Context) error {
 	if !again.Created.Equal(info.Created) {
 		return gone("the stream was made again meanwhile")
 	}
+	if err := rd.begin(ctx, info); err != nil {
+		return err
+	}
 	if !r.say(ctx, "") {
 		return nil
 	}
@@ -209,10 +212,16 @@ func (r *reader) heartbeat(ctx context.Context, m *nats.Msg) error {
 	if last, ok := parseUint(m.Header.Get("Nats-Last-Consumer")); ok && last != r.seen {
 		return gone("the end of what it sent is lost")
 	}
+	r.pending, r.idle = 0, true
 	if last, ok := parseUint(m.Header.Get("Nats-Last-Stream")); ok && r.filtered && last >= r.at.next {
+		if err := r.watch(ctx, delivery{stream: last + 1, consumer: r.seen}, true); err != nil {
+			return err
+		}
+		if err := r.jump(ctx, last+1); err != nil {
+			return err
+		}
 		r.at.next = last + 1
 	}
-	r.pending, r.idle = 0, true
 	if err := r.sendChunk(ctx); err != nil {
 		return err
 	}

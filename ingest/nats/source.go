@@ -47,6 +47,7 @@ func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out cha
 		Source: s, out: out, status: status, silence: silenceFirst,
 		at: place{next: uint64(max(from[s.opts.partition()].Next, 0)), identity: from[s.opts.partition()].Identity},
 	}
+	r.fresh = r.at.next == 0 && r.at.identity == "" && s.opts.Since.IsZero()
 	wait := retryFirst
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -86,8 +87,10 @@ type run struct {
 	trouble  string // the problem last sent
 	silence  time.Duration
 	chunk    ingest.Chunk
-	bytes    int // in chunk
-	hint     int // messages of the chunk before
+	bytes    int  // in chunk
+	hint     int  // messages of the chunk before
+	fresh    bool // nothing was read before, by any run
+	gone     removed
 }
 
 // pause waits for d, or for the connection to come back.
@@ -127,8 +130,10 @@ func (r *run) deliver(ctx context.Context, c ingest.Chunk) bool {
 	c.Partition = r.opts.partition()
 	c.Cursor = ingest.Cursor{Next: int64(r.at.next), Identity: r.at.identity}
 	c.Behind = int64(min(r.pending, math.MaxInt64))
+	began := time.Now()
 	select {
 	case r.out <- c:
+		r.gone.blind = r.gone.blind || time.Since(began) > blocked
 		return true
 	case <-ctx.Done():
 		return false

@@ -20,13 +20,11 @@ func (r *reader) take(ctx context.Context, m *nats.Msg) error {
 	}
 	r.seen = d.consumer
 	r.pulls.took(m)
-	if d.stream > r.at.next {
-		if gap, lost := r.missing(d.stream); lost {
-			if err := r.sendChunk(ctx); err != nil {
-				return err
-			}
-			r.chunk.Gaps = append(r.chunk.Gaps, gap)
-		}
+	if err := r.watch(ctx, d, false); err != nil {
+		return err
+	}
+	if err := r.jump(ctx, d.stream); err != nil {
+		return err
 	}
 	if r.floorIn > 0 {
 		r.floorIn--
@@ -46,23 +44,44 @@ func (r *reader) take(ctx context.Context, m *nats.Msg) error {
 	return nil
 }
 
+// jump tells what is lost between the cursor and seq, behind what was read before.
+func (r *reader) jump(ctx context.Context, seq uint64) error {
+	if seq <= r.at.next {
+		return nil
+	}
+	gaps := r.missing(seq)
+	if len(gaps) == 0 {
+		return nil
+	}
+	if err := r.sendChunk(ctx); err != nil {
+		return err
+	}
+	r.chunk.Gaps = append(r.chunk.Gaps, gaps...)
+	return nil
+}
+
 // missing judges a jump to seq. Without a filter every sequence is delivered
-// unless its message was removed. With one, only what lies below a first
-// sequence of the stream is known to be removed.
-func (r *reader) missing(seq uint64) (ingest.Gap, bool) {
+// unless its message was removed. With one, what lies below a first sequence of
+// the stream is known to be removed, and what a look has found.
+func (r *reader) missing(seq uint64) (gaps []ingest.Gap) {
 	if !r.filtered {
-		return ingest.Gap{
+		return []ingest.Gap{{
 			From: int64(r.at.next), To: int64(seq),
 			Reason: "messages were removed from the stream before they were read",
-		}, true
+		}}
 	}
-	if r.floorIn > 0 || r.floor <= r.at.next {
-		return ingest.Gap{}, false
+	next := r.at.next
+	if r.floorIn == 0 && r.floor > next {
+		gaps = append(gaps, ingest.Gap{
+			From: int64(next), To: int64(min(seq, r.floor)),
+			Reason: "the stream's beginning was removed before it was read; some of it may have had other subjects",
+		})
+		next = min(seq, r.floor)
 	}
-	return ingest.Gap{
-		From: int64(r.at.next), To: int64(min(seq, r.floor)),
-		Reason: "the stream's beginning was removed before it was read; some of it may have had other subjects",
-	}, true
+	if gap, lost := r.gone.passed(next, seq); lost {
+		gaps = append(gaps, gap)
+	}
+	return gaps
 }
 
 // sendChunk sends the gathered messages, if there are any.
@@ -95,8 +114,13 @@ func (r *reader) checkTrim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if info.State.FirstSeq > r.at.next && info.State.FirstSeq > r.floor {
-		r.floor, r.floorIn = info.State.FirstSeq, len(r.messages)
-	}
+	r.raiseFloor(info.State.FirstSeq, len(r.messages))
 	return nil
+}
+
+// raiseFloor notes the stream's first sequence; it counts after so many more messages.
+func (r *reader) raiseFloor(first uint64, after int) {
+	if first > r.at.next && first > r.floor {
+		r.floor, r.floorIn = first, after
+	}
 }

@@ -291,7 +291,7 @@ func (a *App) natsSource(o brokernats.Options, stream string, subjects []string)
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	a.cleanups.push("nats connection", func(context.Context) error { conn.Close(); return nil })
-	source, err := nats.New(nats.Options{Conn: conn, Stream: stream, Subjects: subjects, MaxBytes: int(min(a.budget.ahead, nats.DefaultMaxBytes))})
+	source, err := nats.New(nats.Options{Conn: conn, Stream: stream, Subjects: subjects, Logger: a.log, MaxBytes: int(min(a.budget.ahead, nats.DefaultMaxBytes))})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}

@@ -225,7 +225,7 @@ func (p *replaying) open() error {
 			return err
 		}
 		p.closers = append(p.closers, conn.Close)
-		source, err := nats.New(nats.Options{Conn: conn, Stream: n.Stream, Subjects: n.Subjects, Since: p.storedFrom()})
+		source, err := nats.New(nats.Options{Conn: conn, Stream: n.Stream, Subjects: n.Subjects, Logger: p.Log, Since: p.storedFrom()})
 		if err != nil {
 			return err
 		}
