@@ -105,7 +105,8 @@ type reports struct {
 	panes        panes
 	horizon      horizon
 	outcomeOnly  bool                // the record in work is about an abort, or about an outcome after the lateness: dependencies that it shows behind the window are counted
-	found        map[string][2]int64 // by anomaly: how many findings the expected level forbids, and how many it allows
+	found        map[string][3]int64 // by anomaly: how many certain findings the expected level forbids, how many it allows, and how many are uncertain
+	unsure       map[string]struct{} // ids of findings that are not counted as certain, and not final
 	faults       faults              // the faults that were told
 	marks        []event.Mark        // the latest marks: see marks.go
 	lost         Lost

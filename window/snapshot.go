@@ -3,6 +3,7 @@ package window
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -42,13 +43,14 @@ type head struct {
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
 	savedOngoing
-	ManyMeanings bool `json:",omitempty"`
-	Found        map[string][2]int64
-	Counting     *counting       `json:",omitempty"`
-	Sessions     *closedSessions `json:",omitempty"`
-	Faults       []*fault        `json:",omitempty"`
-	Lost         *Lost           // nil: of an earlier version
-	Marks        []event.Mark    `json:",omitempty"`
+	ManyMeanings bool                `json:",omitempty"`
+	Found        map[string][3]int64 // of an earlier version: two numbers
+	Unsure       []string            `json:",omitempty"`
+	Counting     *counting           `json:",omitempty"`
+	Sessions     *closedSessions     `json:",omitempty"`
+	Faults       []*fault            `json:",omitempty"`
+	Lost         *Lost               // nil: of an earlier version
+	Marks        []event.Mark        `json:",omitempty"`
 	Theories     savedTheories
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
@@ -152,6 +154,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 		Recent:       m.reports.open.recent,
 		Waiting:      m.reports.waiting.list,
 		Found:        m.reports.found,
+		Unsure:       slices.Sorted(maps.Keys(m.reports.unsure)),
 		Contradicted: m.reports.contradicted,
 		Lost:         &m.reports.lost,
 	}
@@ -361,6 +364,9 @@ func (s *sums) restore(h *head) error {
 	}
 	if h.Found != nil {
 		s.reports.found = h.Found
+	}
+	for _, id := range h.Unsure {
+		s.reports.noteUnsure(id)
 	}
 	if err = s.levelChanges.restoreChanges(h); err != nil {
 		return err
