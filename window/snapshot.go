@@ -43,15 +43,14 @@ type head struct {
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
 	savedOngoing
-	ManyMeanings bool                `json:",omitempty"`
-	Found        map[string][3]int64 // of an earlier version: two numbers
-	Unsure       []string            `json:",omitempty"`
-	Counting     *counting           `json:",omitempty"`
-	Sessions     *closedSessions     `json:",omitempty"`
-	Faults       []*fault            `json:",omitempty"`
-	Lost         *Lost               // nil: of an earlier version
-	Marks        []event.Mark        `json:",omitempty"`
-	Theories     savedTheories
+	ManyMeanings bool `json:",omitempty"`
+	savedFound
+	Counting *counting       `json:",omitempty"`
+	Sessions *closedSessions `json:",omitempty"`
+	Faults   []*fault        `json:",omitempty"`
+	Lost     *Lost           // nil: of an earlier version
+	Marks    []event.Mark    `json:",omitempty"`
+	Theories savedTheories
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
 	SaturatedFrom int                `json:",omitempty"`
@@ -118,6 +117,12 @@ type savedFinding struct {
 	ByLists  bool     `json:",omitempty"`
 }
 
+// savedFound counts findings. An earlier version wrote two numbers of an anomaly.
+type savedFound struct {
+	Found  map[string][3]int64
+	Unsure []string `json:",omitempty"`
+}
+
 type savedPane struct {
 	Pane     Pane
 	Live     int64
@@ -153,8 +158,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 		Revisions:    m.reports.open.revisions,
 		Recent:       m.reports.open.recent,
 		Waiting:      m.reports.waiting.list,
-		Found:        m.reports.found,
-		Unsure:       slices.Sorted(maps.Keys(m.reports.unsure)),
+		savedFound:   savedFound{m.reports.found, slices.Sorted(maps.Keys(m.reports.unsure))},
 		Contradicted: m.reports.contradicted,
 		Lost:         &m.reports.lost,
 	}

@@ -102,7 +102,7 @@
         }] }],
       }] },
     },
-    graph('Findings per anomaly', 'New findings. "Allowed" ones raise no alert: the expected level permits them. Nor do uncertain ones: something unknown may explain them.', [
+    graph('Findings per anomaly', 'New findings. "Allowed" ones raise no alert: the expected level permits them. Uncertain ones raise none either: something unknown may explain them.', [
       query('sum by (source, anomaly) (increase(isowatch_findings_total{%s, expected="false"}[$__rate_interval])) > 0' % of, '{{source}} {{anomaly}}'),
       query('sum by (source, anomaly) (increase(isowatch_findings_total{%s, expected="true"}[$__rate_interval])) > 0' % of, '{{source}} {{anomaly}}, allowed'),
       query('sum by (source) (increase(isowatch_findings_uncertain_total{%s}[$__rate_interval]))' % of, '{{source}}, uncertain'),

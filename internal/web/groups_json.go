@@ -9,7 +9,6 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/render/page"
-	"github.com/isowatch/isowatch/internal/render/scene"
 )
 
 // markJSON is a mark in the API.
@@ -48,7 +47,7 @@ func rfc3339(ns int64) string {
 type findingWithGroup struct {
 	finding.Finding
 	Group string `json:"group"`
-	// Beside is what the monitor knows of the time of its transactions: restarts, lost input, other levels. Lists leave it out.
+	// Beside has the restarts, lost input and other levels about the time of its transactions. Lists leave it out.
 	Beside []finding.Mark `json:"beside,omitempty"`
 	marksJSON
 }
@@ -66,7 +65,7 @@ func (s *site) withGroup(f finding.Finding) findingWithGroup {
 // whole is a finding in the API by itself.
 func (s *site) whole(f finding.Finding) findingWithGroup {
 	x := s.withGroup(f)
-	x.Beside = page.BesideOf(scene.New(&f), s.Beside)
+	x.Beside = page.Beside(&f, s.Beside)
 	return x
 }
 

@@ -280,8 +280,12 @@ func (f *Full) Long() bool { return len(f.Members) > mostOpen && len(f.Steps) > 
 // beside is how long before the first transaction, and behind the last one, what happened is shown.
 const beside = 5 * time.Second
 
-// BesideOf is what happened to the finding's source about the time of its transactions. happened is that of [NewFull].
-func BesideOf(s *scene.Scene, happened func(source string, from, to time.Time) []finding.Mark) []finding.Mark {
+// Beside lists what happened to the finding's source about the time of its transactions. [NewFull] says what happened must tell.
+func Beside(f *finding.Finding, happened func(source string, from, to time.Time) []finding.Mark) []finding.Mark {
+	return besideOf(scene.New(f), happened)
+}
+
+func besideOf(s *scene.Scene, happened func(source string, from, to time.Time) []finding.Mark) []finding.Mark {
 	from, to, timed := s.Span()
 	if !timed || happened == nil {
 		return nil
@@ -306,7 +310,7 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 	}
 	marks := f.During
 	if _, _, timed := s.Span(); timed && full.drawn() {
-		marks = append(slices.Clip(marks), BesideOf(s, happened)...)
+		marks = append(slices.Clip(marks), besideOf(s, happened)...)
 		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Bare(picture.Timeline(s, marks, picture.WideTime))) +
 			`</div><div class="narrow">` + string(picture.Bare(picture.Timeline(s, marks, picture.NarrowTime))) + `</div>`)
 	}

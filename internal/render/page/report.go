@@ -78,7 +78,7 @@ type reported struct {
 // mostBytes is how long a report may get by downloads within it: a phone opens it, and mail carries it.
 const (
 	mostBytes   = 15_000_000
-	noticeBytes = 1000 // of the sentence that says so
+	noticeBytes = 1000 // of the sentence about downloads that are left out
 )
 
 // lighten takes the downloads of the last findings out, so many bytes of them at least.

@@ -13,7 +13,7 @@ type mark struct {
 	span
 	number int // in the list of events, from 1: a page numbers its list alike
 	name   string
-	text   string // what is told of it
+	text   string // what its record tells
 	open   bool   // it had not ended
 	lane   int    // the line of its label, from 0
 }
@@ -85,8 +85,8 @@ func (t *timeline) writeMark(m *mark, bottom float64) {
 	t.text("legend", at, float64(margin+(m.lane+1)*lineHeight-5), t.sign(m))
 }
 
-// meaning is the mark in the legend: its number, when it was by the start of the first transaction, its name, and as much as fits
-// of what is told of it.
+// meaning is the mark in the legend: its number, when it was by the start of the first transaction, and its name. As much of its text
+// follows as fits.
 func (t *timeline) meaning(m *mark) string {
 	when := offset(m.from - t.all.from)
 	switch {

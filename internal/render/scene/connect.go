@@ -38,8 +38,8 @@ func (s *Scene) connect() {
 	}
 }
 
-// linkSeen links the reads that missed a write with the write that they saw, where one other transaction of the dependencies did
-// it, and none of them says so: that of a stale read ran before the one that was missed.
+// linkSeen links the reads that missed a write with the write that they saw. One other transaction of the dependencies must have done
+// it, and no dependency between the two may be there. So a stale read is linked, whose proof has both writes.
 func (s *Scene) linkSeen() {
 	drawn := len(s.Arrows)
 	for i := range drawn {
