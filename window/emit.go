@@ -14,15 +14,37 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// countFound counts a finding that is new.
+// countFound counts a finding that is new. An uncertain one is counted again once it is certain: see countCertain.
 func (s *reports) countFound(f *finding.Finding) {
 	n := s.found[f.Anomaly]
-	if f.Expected {
+	switch {
+	case uncertain(f):
+		n[2]++
+		s.noteUnsure(f.ID)
+	case f.Expected:
 		n[1]++
-	} else {
+	default:
 		n[0]++
 	}
 	s.found[f.Anomaly] = n
+}
+
+// uncertain says whether sinks get f only where they ask for what is uncertain. A horizon finding is a question by itself.
+func uncertain(f *finding.Finding) bool { return !f.Certain && f.Kind != finding.KindHorizon }
+
+func (s *reports) noteUnsure(id string) {
+	if s.unsure == nil {
+		s.unsure = map[string]struct{}{}
+	}
+	s.unsure[id] = struct{}{}
+}
+
+// countCertain counts a finding that was uncertain when it was told, and is certain by now.
+func (s *reports) countCertain(f *finding.Finding) {
+	if _, ok := s.unsure[f.ID]; ok && !uncertain(f) && f.State != finding.Withdrawn {
+		delete(s.unsure, f.ID)
+		s.countFound(f)
+	}
 }
 
 func (s *reports) emit(f *openFinding) {

@@ -366,5 +366,6 @@ func (s *reports) promote(id string) {
 	if state == finding.Final {
 		told.State = state
 		s.tellFault(&told, edges)
+		delete(s.unsure, id)
 	}
 }

@@ -66,7 +66,7 @@ func TestSeparateFaults(t *testing.T) {
 	say(m, "c", []uint64{4}, "causal")
 	say(m, "d", []uint64{2}, "read-atomic")
 	wantTold(t, eff, "a provisional r1, c provisional r1, d provisional r1")
-	if m.Counters.Merged != 1 || m.reports.found["G-single-item"] != [2]int64{3, 0} {
+	if m.Counters.Merged != 1 || m.reports.found["G-single-item"] != [3]int64{3} {
 		t.Errorf("%d merged, found %v", m.Counters.Merged, m.reports.found)
 	}
 }

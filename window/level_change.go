@@ -249,7 +249,7 @@ func (s *reports) hasAllOf(p, l isolation.Level) bool {
 
 // neverReread says whether no transaction is known to have seen two versions of a key.
 func (s *reports) neverReread() bool {
-	return s.found[isolation.NameOf(infer.Nonrepeatable).Anomaly] == [2]int64{} && s.Counters.Unverified == 0 && s.Counters.Horizon == 0 && len(s.asking.asked) == 0
+	return s.found[isolation.NameOf(infer.Nonrepeatable).Anomaly] == [3]int64{} && s.Counters.Unverified == 0 && s.Counters.Horizon == 0 && len(s.asking.asked) == 0
 }
 
 // placeOf is the place of transaction n, or of one that has left memory.

@@ -130,7 +130,7 @@ func New(cfg Config) *Machine {
 	m.finder.searcher.Follows, m.finder.searcher.Limited = m.asking.followed, m.isLimited
 	m.reports.open.init()
 	m.reports.horizon.init()
-	m.reports.found = map[string][2]int64{}
+	m.reports.found = map[string][3]int64{}
 	m.reports.panes.length = int64(cfg.Pane)
 	m.clock.closedSessions = closeSessions(&cfg)
 	m.reports.faults = newFaults(nil)

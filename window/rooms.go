@@ -110,7 +110,8 @@ type reports struct {
 	work         work // set whole by each part of a step before it begins
 	panes        panes
 	horizon      horizon
-	found        map[string][2]int64 // by anomaly: how many findings the expected level forbids, and how many it allows
+	found        map[string][3]int64 // by anomaly: how many certain findings the expected level forbids, how many it allows, and how many are uncertain
+	unsure       map[string]struct{} // ids of findings that are not counted as certain, and not final
 	faults       faults              // the faults that were told
 	marks        []event.Mark        // the latest marks: see marks.go
 	lost         Lost

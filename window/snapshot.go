@@ -3,6 +3,7 @@ package window
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -43,13 +44,13 @@ type head struct {
 	AskedFor     []int64 `json:",omitempty"`
 	savedOngoing
 	ManyMeanings bool `json:",omitempty"`
-	Found        map[string][2]int64
-	Counting     *counting       `json:",omitempty"`
-	Sessions     *closedSessions `json:",omitempty"`
-	Faults       []*fault        `json:",omitempty"`
-	Lost         *Lost           // nil: of an earlier version
-	Marks        []event.Mark    `json:",omitempty"`
-	Theories     savedTheories
+	savedFound
+	Counting *counting       `json:",omitempty"`
+	Sessions *closedSessions `json:",omitempty"`
+	Faults   []*fault        `json:",omitempty"`
+	Lost     *Lost           // nil: of an earlier version
+	Marks    []event.Mark    `json:",omitempty"`
+	Theories savedTheories
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
 	SaturatedFrom int                `json:",omitempty"`
@@ -116,6 +117,12 @@ type savedFinding struct {
 	ByLists  bool     `json:",omitempty"`
 }
 
+// savedFound counts findings. An earlier version wrote two numbers of an anomaly.
+type savedFound struct {
+	Found  map[string][3]int64
+	Unsure []string `json:",omitempty"`
+}
+
 type savedPane struct {
 	Pane     Pane
 	Live     int64
@@ -151,7 +158,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 		Revisions:    m.reports.open.revisions,
 		Recent:       m.reports.open.recent,
 		Waiting:      m.reports.waiting.list,
-		Found:        m.reports.found,
+		savedFound:   savedFound{m.reports.found, slices.Sorted(maps.Keys(m.reports.unsure))},
 		Contradicted: m.reports.contradicted,
 		Lost:         &m.reports.lost,
 	}
@@ -361,6 +368,9 @@ func (s *sums) restore(h *head) error {
 	}
 	if h.Found != nil {
 		s.reports.found = h.Found
+	}
+	for _, id := range h.Unsure {
+		s.reports.noteUnsure(id)
 	}
 	if err = s.levelChanges.restoreChanges(h); err != nil {
 		return err

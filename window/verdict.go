@@ -225,12 +225,12 @@ func (o *choices) allOrdered() bool {
 // Levels are those that a verdict is asked for.
 func (m *Machine) Levels() []isolation.Level { return m.cfg.Levels }
 
-// EachFound calls fn for every anomaly that was found, in the order of names,
-// with the numbers of findings that the expected level forbids and allows.
-func (m *Machine) EachFound(fn func(anomaly string, violating, expected int64)) {
+// EachFound calls fn for every anomaly that was found, in the order of names. It gives the
+// numbers of certain findings that the expected level forbids and allows, and of uncertain ones.
+func (m *Machine) EachFound(fn func(anomaly string, violating, expected, uncertain int64)) {
 	for _, name := range isolation.AnomalyNames() {
 		if n, ok := m.reports.found[name]; ok {
-			fn(name, n[0], n[1])
+			fn(name, n[0], n[1], n[2])
 		}
 	}
 }

@@ -187,11 +187,20 @@ func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner in
 
 // leave hands f out, and counts it, unless another finding stands for it.
 func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
-	if !s.tellFault(f, edges) {
-		return
-	}
-	if first {
+	told := s.tellFault(f, edges)
+	switch {
+	case told && first:
 		s.countFound(f)
+	case told:
+		s.countCertain(f)
+	case first && uncertain(f):
+		s.noteUnsure(f.ID)
+	}
+	if f.State == finding.Final {
+		delete(s.unsure, f.ID)
+	}
+	if !told {
+		return
 	}
 	if f.State == finding.Withdrawn && f.Certain { // uncertain findings are not told by default
 		s.countWithdrawn()

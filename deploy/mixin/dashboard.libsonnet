@@ -82,7 +82,7 @@
       [{ value: '0', text: 'holds', color: 'green' }, { value: '1', text: 'no violation', color: 'light-green' }, { value: '2', text: 'unknown', color: 'yellow' }, { value: '4', text: 'violated', color: 'red' }],
       w=12, h=10
     ),
-    panel('table', 'Findings', 'By anomaly, all that were found. Each links to its list on the pages of the monitor.', [
+    panel('table', 'Findings', 'By anomaly, all that are certain. Each links to its list on the pages of the monitor.', [
       query(withPages('sum by (job, instance, source, anomaly, title, expected) (isowatch_findings_total{%s}) > 0' % of), '', instant=true),
     ], w=12, h=10) {
       transformations: [{
@@ -102,9 +102,10 @@
         }] }],
       }] },
     },
-    graph('Findings per anomaly', 'New findings. "Allowed" ones raise no alert: the expected level permits them.', [
+    graph('Findings per anomaly', 'New findings. "Allowed" ones raise no alert: the expected level permits them. Uncertain ones raise none either: something unknown may explain them.', [
       query('sum by (source, anomaly) (increase(isowatch_findings_total{%s, expected="false"}[$__rate_interval])) > 0' % of, '{{source}} {{anomaly}}'),
       query('sum by (source, anomaly) (increase(isowatch_findings_total{%s, expected="true"}[$__rate_interval])) > 0' % of, '{{source}} {{anomaly}}, allowed'),
+      query('sum by (source) (increase(isowatch_findings_uncertain_total{%s}[$__rate_interval]))' % of, '{{source}}, uncertain'),
     ], 'none', w=12, stack=true, bars=true),
     graph('Anomalies in a million transactions', 'In the hour before. The budget of the alerts is a line.', [
       query('1e6 * sum by (source) (increase(isowatch_findings_total{%s, expected="false", %s}[1h])) / (sum by (source) (increase(isowatch_transactions_total{%s, status="committed"}[1h])) > 0)' % [of, anomalies, of], '{{source}}, forbidden'),

@@ -3,9 +3,13 @@ package app
 import (
 	"errors"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/config"
@@ -119,6 +123,42 @@ func TestFlowStoppedIsNotTheEnd(t *testing.T) {
 		}
 		if got := s.Sources[0].Findings["G1a"].Violating; got != map[bool]int64{true: 0, false: 1}[stop] {
 			t.Errorf("stopped %v: %d aborted reads", stop, got)
+		}
+	}
+}
+
+// An aborted read is uncertain where a record was lost: it may have been the one that wrote the value. Metrics that alert do not count
+// it, nor does the overview.
+func TestUncertainIsNotAlerted(t *testing.T) {
+	const (
+		aborted = `{"txn":"T1","status":"aborted","start":1,"end":2,"ops":[{"op":"w","key":"x","value":1}]}`
+		reader  = `{"txn":"T2","status":"committed","start":3,"end":4,"ops":[{"op":"r","key":"x","value":1}]}`
+	)
+	for _, c := range []struct {
+		lines              []string
+		certain, uncertain string
+	}{
+		{[]string{aborted, reader}, "1", "0"},
+		{[]string{aborted, "nonsense", reader}, "0", "1"},
+	} {
+		e, _ := openEngine(t, t.TempDir())
+		f := startFlow(e, []*input{quiet(&scripted{chunks: []ingest.Chunk{records("stdin", 1, c.lines...)}})}, true)
+		wait(t, "the end of the input", f.done)
+		if f.err != nil {
+			t.Fatal(f.err)
+		}
+		collector := collectorOf(e.Status())
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(collector)
+		for name, want := range map[string]string{
+			`isowatch_findings_total{anomaly="G1a",expected="false",source="default",title="aborted read"}`: c.certain,
+			`isowatch_findings_uncertain_total{anomaly="G1a",source="default",title="aborted read"}`:        c.uncertain,
+		} {
+			w := httptest.NewRecorder()
+			promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+			if !strings.Contains(w.Body.String(), "\n"+name+" "+want+"\n") {
+				t.Errorf("%q: no %s %s", c.lines, name, want)
+			}
 		}
 	}
 }

@@ -11,7 +11,8 @@ func metricTable() []metric {
 	source := []string{"source"}
 	input := []string{"input"}
 	return []metric{
-		{"findings_total", "Findings by anomaly, with its name in words. Those with expected=\"true\" are allowed by the level that is expected of the source.", []string{"source", "anomaly", "expected", "title"}},
+		{"findings_total", "Certain findings by anomaly, with its name in words. Those with expected=\"true\" are allowed by the level that is expected of the source.", []string{"source", "anomaly", "expected", "title"}},
+		{"findings_uncertain_total", "Findings by anomaly that something unknown may explain, such as a lost record. No sink gets them by default. One that becomes certain later is counted as certain too.", []string{"source", "anomaly", "title"}},
 		{"transactions_total", "Transactions read, by the status of their records.", []string{"source", "status"}},
 		{"weaker_than_expected_total", "Transactions that asked for a weaker level than is expected of their source, by both levels.", []string{"source", "asked", "expected"}},
 		{"operations_total", "Operations of the transactions read.", source},

@@ -223,6 +223,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 		title := titles[anomaly]
 		counter("findings_total", float64(n.Violating), x.Source, anomaly, "false", title)
 		counter("findings_total", float64(n.Expected), x.Source, anomaly, "true", title)
+		counter("findings_uncertain_total", float64(n.Uncertain), x.Source, anomaly, title)
 	}
 	for _, w := range x.Weaker {
 		counter("weaker_than_expected_total", float64(w.Count), x.Source, w.Asked, w.Expected)

@@ -37,7 +37,7 @@ func bankStatus() *engine.Status {
 			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, Counters: infer.Counters{Gaps: 8, DeadLetters: 6}},
 			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown", ByContract: true}},
 			Reads:    window.Decided{Reads: 10, Share: 0.9},
-			Findings: map[string]engine.Found{"G2-item": {Violating: 3, Expected: 1}},
+			Findings: map[string]engine.Found{"G2-item": {Violating: 3, Expected: 1, Uncertain: 2}},
 			Weaker:   []window.WeakerTotal{{Asked: "read-committed", Expected: "serializable", Count: 9}},
 		}},
 	}

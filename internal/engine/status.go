@@ -114,10 +114,11 @@ type Verdict struct {
 	window.Decided
 }
 
-// Found counts findings by whether the expected level allows them.
+// Found counts findings by whether the expected level allows them. Uncertain ones are counted apart.
 type Found struct {
 	Violating int64 `json:"violating"`
 	Expected  int64 `json:"expected"`
+	Uncertain int64 `json:"uncertain,omitempty"`
 }
 
 // CursorStatus is where a partition is.
@@ -220,8 +221,8 @@ func (x *source) measure() *SourceStatus {
 		}
 		src.Ended[l.String()] = e
 	})
-	m.EachFound(func(anomaly string, violating, expected int64) {
-		src.Findings[anomaly] = Found{violating, expected}
+	m.EachFound(func(anomaly string, violating, expected, uncertain int64) {
+		src.Findings[anomaly] = Found{violating, expected, uncertain}
 	})
 	return src
 }

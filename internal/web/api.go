@@ -43,7 +43,7 @@ func (s *site) findingJSON(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.failJSON(w, http.StatusNotFound, "no such finding")
 	default:
-		s.writeJSON(w, http.StatusOK, s.withGroup(f))
+		s.writeJSON(w, http.StatusOK, s.whole(f))
 	}
 }
 

@@ -41,6 +41,20 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// The API tells of a finding by itself what its page shows beside the transactions.
+func TestBesideInTheAPI(t *testing.T) {
+	o, _, _ := options(skew("1f"))
+	o.Beside = func(string, time.Time, time.Time) []finding.Mark {
+		return []finding.Mark{{Name: "other levels", Text: "expected causal", Start: "2026-11-20T18:59:58Z"}}
+	}
+	const want = `"beside":[{"name":"other levels","text":"expected causal","start":"2026-11-20T18:59:58Z"}]`
+	for target, has := range map[string]bool{"/api/v1/findings/1f": true, "/findings/1f.json": true, "/api/v1/findings": false} {
+		if _, body, _ := get(Handler(o), target); strings.Contains(body, want) != has || !strings.Contains(body, `"id":"1f"`) {
+			t.Errorf("%s: %s", target, body)
+		}
+	}
+}
+
 // Behind a proxy that serves the pages below a path every link leads there. Probes come past it.
 func TestBase(t *testing.T) {
 	o, _, _ := options(skew("1f"))

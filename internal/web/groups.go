@@ -317,6 +317,15 @@ func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Val
 		values.Set("before", next)
 		data.Next = s.Base + "/findings?" + values.Encode()
 	}
+	if there, err := s.hasGroup(q.Group); err != nil || !there {
+		if err == nil {
+			s.failPage(w, http.StatusNotFound, "Not found", "There is no group of this key. Its findings may have been removed with old ones.")
+			return
+		}
+		s.Log.Error("web: groups of findings failed", "err", err)
+		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
+		return
+	}
 	if data.Group() == nil && q.HasSpan() {
 		ever := q
 		ever.Since, ever.Until, ever.Recent = 0, 0, 0
@@ -337,6 +346,12 @@ func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Val
 		}
 	}
 	s.writePage(w, http.StatusOK, "group", data)
+}
+
+// hasGroup says whether any finding is of the group. It may be, as long as the index is being read.
+func (s *site) hasGroup(key string) (bool, error) {
+	all, index, err := s.Groups.Groups(Query{Group: key}, catalog.ByLast, 0, 1)
+	return err != nil || all.Total > 0 || index.Filling || index.Full, err
 }
 
 // groupQuery reads a query, the order of groups, and how many are left out.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/render/page"
 )
 
 // markJSON is a mark in the API.
@@ -46,6 +47,8 @@ func rfc3339(ns int64) string {
 type findingWithGroup struct {
 	finding.Finding
 	Group string `json:"group"`
+	// Beside has the restarts, lost input and other levels about the time of its transactions. Lists leave it out.
+	Beside []finding.Mark `json:"beside,omitempty"`
 	marksJSON
 }
 
@@ -56,6 +59,13 @@ func (s *site) withGroup(f finding.Finding) findingWithGroup {
 	if s.Groups != nil {
 		x.marksJSON = newMarksJSON(s.Groups.Marks(x.Group), s.Now())
 	}
+	return x
+}
+
+// whole is a finding in the API by itself.
+func (s *site) whole(f finding.Finding) findingWithGroup {
+	x := s.withGroup(f)
+	x.Beside = page.Beside(&f, s.Beside)
 	return x
 }
 

@@ -149,7 +149,7 @@ var forms = map[string]struct {
 }{
 	".svg":   {"image/svg+xml", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.SVG(*f), nil }},
 	".dot":   {"text/vnd.graphviz; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.DOT(*f), nil }},
-	".json":  {"application/json", func(s *site, f *finding.Finding) ([]byte, error) { return json.Marshal(s.withGroup(*f)) }},
+	".json":  {"application/json", func(s *site, f *finding.Finding) ([]byte, error) { return json.Marshal(s.whole(*f)) }},
 	".jsonl": {"application/jsonl; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.JSONL(f) }},
 	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.EDN(f) }},
 	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {

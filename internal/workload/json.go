@@ -15,6 +15,7 @@ func AppendJSON(dst []byte, t *Txn) []byte {
 	dst = appendText(dst, t.ID)
 	dst = appendField(dst, `,"source":`, t.Source)
 	dst = appendField(dst, `,"name":`, t.Name)
+	dst = appendField(dst, `,"trace_id":`, t.TraceID)
 	dst = appendField(dst, `,"session":`, t.Session)
 	if t.Seq != 0 {
 		dst = append(dst, `,"seq":`...)

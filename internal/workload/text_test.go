@@ -64,9 +64,9 @@ func TestAppendJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	txns[0].Name = "pay \"now\" é"
+	txns[0].TraceID, txns[0].Name = "4bf9", "pay \"now\" é"
 	want := []string{
-		`{"txn":"T1","source":"db","name":"pay \"now\" é","session":"a","seq":1,"status":"committed","start":5,"end":9,"ops":[` +
+		`{"txn":"T1","source":"db","name":"pay \"now\" é","trace_id":"4bf9","session":"a","seq":1,"status":"committed","start":5,"end":9,"ops":[` +
 			`{"op":"append","key":"x","value":1},{"op":"r","key":"y","value":[1,2]},{"op":"r","key":"z","found":false},` +
 			`{"op":"w","key":"z","value":3},{"op":"r","key":"w","value":-4},{"op":"r","key":"e","value":[]}]}`,
 		`{"txn":"T2","status":"unknown","ops":[]}`,

@@ -16,6 +16,7 @@ type Txn struct {
 	Source  string // the database; empty is the default source
 	ID      string // unique within Source
 	Name    string // the transaction's template, for people only
+	TraceID string // of the client's trace; empty: none
 	Session string // empty: no session order
 	Seq     int64  // from 1 within Session; 0: not recorded
 	Status  event.Status

@@ -280,6 +280,19 @@ func (f *Full) Long() bool { return len(f.Members) > mostOpen && len(f.Steps) > 
 // beside is how long before the first transaction, and behind the last one, what happened is shown.
 const beside = 5 * time.Second
 
+// Beside lists what happened to the finding's source about the time of its transactions. [NewFull] says what happened must tell.
+func Beside(f *finding.Finding, happened func(source string, from, to time.Time) []finding.Mark) []finding.Mark {
+	return besideOf(scene.New(f), happened)
+}
+
+func besideOf(s *scene.Scene, happened func(source string, from, to time.Time) []finding.Mark) []finding.Mark {
+	from, to, timed := s.Span()
+	if !timed || happened == nil {
+		return nil
+	}
+	return happened(s.Finding.Source, from.Add(-beside), to.Add(beside))
+}
+
 // NewFull is f with its evidence. happened says what happened to its source between two instants; nil: nothing
 // is known.
 func NewFull(f finding.Finding, o Options, happened func(source string, from, to time.Time) []finding.Mark) *Full {
@@ -296,10 +309,8 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 		full.Beside = append(full.Beside, o.memberOf(&full.Finding, &s.Beside[i]))
 	}
 	marks := f.During
-	if from, to, timed := s.Span(); timed && full.drawn() {
-		if happened != nil {
-			marks = append(slices.Clip(marks), happened(f.Source, from.Add(-beside), to.Add(beside))...)
-		}
+	if _, _, timed := s.Span(); timed && full.drawn() {
+		marks = append(slices.Clip(marks), besideOf(s, happened)...)
 		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Bare(picture.Timeline(s, marks, picture.WideTime))) +
 			`</div><div class="narrow">` + string(picture.Bare(picture.Timeline(s, marks, picture.NarrowTime))) + `</div>`)
 	}

@@ -280,6 +280,38 @@ func TestDownloadsWithinAReport(t *testing.T) {
 	}
 }
 
+// A report that gets too long by downloads has those of the first findings, and says so.
+func TestLongReportHasFewerDownloads(t *testing.T) {
+	written := func(n int) string {
+		var all []finding.Finding
+		for i := range n {
+			all = append(all, finding.Finding{
+				ID: fmt.Sprintf("f%02d", i), Anomaly: "G1a", Kind: finding.KindViolation, Txns: []string{"T1"},
+				History: []json.RawMessage{json.RawMessage(`{"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":"` + strings.Repeat("value ", 30_000) + `"}]}`)},
+			})
+		}
+		var b bytes.Buffer
+		if err := WriteReport(&b, &Report{Parts: []Part{{Findings: all}}}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	short, long := written(4), written(30)
+	if strings.Contains(short, "would be too long") || strings.Count(short, ".edn") != 4 {
+		t.Errorf("a short report of %d bytes has %d downloads", len(short), strings.Count(short, ".edn"))
+	}
+	loaded := strings.Count(long, `.edn"`)
+	if loaded < 5 || loaded > 28 || !strings.Contains(long, fmt.Sprintf("only the first %d findings have theirs", loaded)) {
+		t.Errorf("a long report has %d downloads", loaded)
+	}
+	if last := fmt.Sprintf("finding-f%02d.edn", loaded-1); !strings.Contains(long, last) {
+		t.Errorf("no %s", last)
+	}
+	if len(long) > mostBytes || len(long) < mostBytes*8/10 {
+		t.Errorf("%d bytes", len(long))
+	}
+}
+
 // A picture of names alone, without an arrow or an operation, is none.
 func TestNoPictureOfNamesAlone(t *testing.T) {
 	bare := finding.Finding{ID: "1f", Anomaly: "gap", Kind: finding.KindGap, Txns: []string{"T3"}}

@@ -70,6 +70,33 @@ type reported struct {
 	Script template.JS
 	Moment *Moment
 	Shown  []shownPart // Parts
+	// Light says that there is no room for the downloads of all findings. Loaded of them have theirs.
+	Light  bool
+	Loaded int
+}
+
+// mostBytes is how long a report may get by downloads within it: a phone opens it, and mail carries it.
+const (
+	mostBytes   = 15_000_000
+	noticeBytes = 1000 // of the sentence about downloads that are left out
+)
+
+// lighten takes the downloads of the last findings out, so many bytes of them at least.
+func (r *reported) lighten(bytes int) {
+	var all []*Full
+	for i := range r.Shown {
+		for _, g := range r.Shown[i].Apart(true) {
+			all = append(append(all, g.First), g.Rest...)
+		}
+	}
+	for r.Loaded = len(all); r.Loaded > 0 && bytes > 0; {
+		r.Loaded--
+		for _, d := range all[r.Loaded].Downloads {
+			bytes -= len(d.URL)
+		}
+		all[r.Loaded].Downloads = nil
+	}
+	r.Light = true
 }
 
 // shownPart is a part as the template shows it.
@@ -165,6 +192,13 @@ func WriteReport(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	if err := report().ExecuteTemplate(&b, "report", &x); err != nil {
 		return err
+	}
+	if b.Len() > mostBytes {
+		x.lighten(b.Len() + noticeBytes - mostBytes)
+		b.Reset()
+		if err := report().ExecuteTemplate(&b, "report", &x); err != nil {
+			return err
+		}
 	}
 	_, err := io.WriteString(w, WithoutControls(b.String()))
 	return err

@@ -2,6 +2,8 @@ package picture
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +119,34 @@ func TestCycleStandsInItsOrder(t *testing.T) {
 		t.Errorf("%d arrows of %d run straight down", straight, len(d.arrows))
 	}
 	f.Edges = append(f.Edges, finding.Edge{From: "T1", To: "T5", Type: "ww", Key: "k"}) // no simple cycle
-	if d := newDrawing(scene.New(&f)); d.nodes[1].id != "T7" {
+	if d := newDrawing(scene.New(&f)); d.nodes[1].id != "T4" {
 		t.Errorf("%s is second", d.nodes[1].id)
+	}
+}
+
+// A picture that leaves boxes out keeps a part of the cycle in the cycle's order, in whichever order the finding names them. So does one
+// with a chord, or with two dependencies between neighbours.
+func TestCutKeepsNeighbours(t *testing.T) {
+	for name, more := range map[string][]finding.Edge{
+		"plain": nil,
+		"twice": {{From: "T3", To: "T4", Type: "ww", Key: "k"}},
+		"chord": {{From: "T30", To: "T3", Type: "rw", Key: "k"}},
+	} {
+		f := ring(slices.Repeat([]string{"rw"}, 40)...)
+		f.Edges = append(f.Edges, more...)
+		rand.New(rand.NewPCG(1, 1)).Shuffle(len(f.Txns), func(i, j int) { f.Txns[i], f.Txns[j] = f.Txns[j], f.Txns[i] })
+		f.Txns = append([]string{"init"}, f.Txns...)
+		d := newDrawing(scene.New(&f))
+		if len(d.nodes) != maxNodes || d.nodes[maxNodes-1].name != "and 25 transactions more" {
+			t.Fatalf("%s: %d boxes, the last %q", name, len(d.nodes), d.nodes[len(d.nodes)-1].name)
+		}
+		for i := range maxNodes {
+			if to := (i + 1) % maxNodes; !slices.ContainsFunc(d.arrows, func(a arrow) bool { return a.from == i && a.to == to }) {
+				t.Errorf("%s: no arrow from %q to %q", name, d.nodes[i].name, d.nodes[to].name)
+			}
+		}
+		if strings.Contains(fmt.Sprint(d.nodes), "init") {
+			t.Errorf("%s: a box without an arrow", name)
+		}
 	}
 }

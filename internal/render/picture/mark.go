@@ -13,8 +13,9 @@ type mark struct {
 	span
 	number int // in the list of events, from 1: a page numbers its list alike
 	name   string
-	open   bool // it had not ended
-	lane   int  // the line of its label, from 0
+	text   string // what its record tells
+	open   bool   // it had not ended
+	lane   int    // the line of its label, from 0
 }
 
 // labelAir is the least room between two labels of a line, in user units.
@@ -29,7 +30,7 @@ func (t *timeline) takeMarks(marks []finding.Mark) {
 		if err != nil {
 			continue
 		}
-		x := mark{span: span{from.UnixNano(), max(t.all.to, from.UnixNano())}, number: i + 1, name: m.Name, open: true}
+		x := mark{span: span{from.UnixNano(), max(t.all.to, from.UnixNano())}, number: i + 1, name: m.Name, text: m.Text, open: true}
 		if to, err := time.Parse(time.RFC3339Nano, m.End); err == nil {
 			x.to, x.open = max(to.UnixNano(), x.from), false
 		}
@@ -84,7 +85,8 @@ func (t *timeline) writeMark(m *mark, bottom float64) {
 	t.text("legend", at, float64(margin+(m.lane+1)*lineHeight-5), t.sign(m))
 }
 
-// meaning is the mark in the legend: its number, when it was by the start of the first transaction, its name.
+// meaning is the mark in the legend: its number, when it was by the start of the first transaction, and its name. As much of its text
+// follows as fits.
 func (t *timeline) meaning(m *mark) string {
 	when := offset(m.from - t.all.from)
 	switch {
@@ -94,7 +96,27 @@ func (t *timeline) meaning(m *mark) string {
 		when += " to " + offset(m.to-t.all.from)
 	}
 	head := fmt.Sprintf("▒ %d  %s  ", m.number, when)
-	return head + clipTo(m.name, max(int((t.width-2*margin)/charWidth)-columns(head), 8))
+	room := max(int((t.width-2*margin)/charWidth)-columns(head), 8)
+	name := clipTo(m.name, room)
+	if left := room - columns(name+": "); m.text != "" && left >= leastText {
+		return head + name + ": " + startOf(m.text, left)
+	}
+	return head + name
+}
+
+// leastText of a mark is worth its room.
+const leastText = 6
+
+// startOf is the first part of a text that is too wide.
+func startOf(text string, most int) string {
+	if columns(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	for columns(string(runes)) >= most {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "…"
 }
 
 // offset is a stretch of time with its sign.

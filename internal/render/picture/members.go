@@ -36,8 +36,8 @@ type op struct {
 	involved bool // a dependency begins or ends at it
 }
 
-// nodesOf are the boxes of the scene's members, and for each member the number of its box. A box may stand for several. A member
-// that no arrow of a cycle meets has none, -1: the page lists it.
+// nodesOf are the boxes of the scene's members, and for each member the number of its box. A member that no arrow of a cycle
+// meets has none, -1: the page lists it.
 func nodesOf(s *scene.Scene) (nodes []node, boxes []int) {
 	boxes = make([]int, len(s.Members))
 	for i := range s.Members {
@@ -51,13 +51,21 @@ func nodesOf(s *scene.Scene) (nodes []node, boxes []int) {
 			n.alone, n.loop = true, i
 		}
 	}
-	if hidden := len(nodes) - maxNodes + 1; hidden > 1 {
-		nodes = append(nodes[:maxNodes-1], node{name: "and " + plural(hidden, "transaction") + " more"})
-		for i := range boxes {
-			boxes[i] = min(boxes[i], maxNodes-1)
-		}
-	}
 	return nodes, boxes
+}
+
+// cut joins the last boxes into one where there are too many. It follows [drawing.upright]: those that stay are neighbours.
+func (d *drawing) cut() {
+	hidden := len(d.nodes) - maxNodes + 1
+	if hidden <= 1 {
+		return
+	}
+	d.nodes = append(d.nodes[:maxNodes-1], node{name: "and " + plural(hidden, "transaction") + " more"})
+	for i := range d.arrows {
+		a := &d.arrows[i]
+		a.from, a.to = min(a.from, maxNodes-1), min(a.to, maxNodes-1)
+	}
+	d.arrows = slices.DeleteFunc(d.arrows, func(a arrow) bool { return a.from == a.to })
 }
 
 // apart says whether the finding has a cycle, and the member is not on it.

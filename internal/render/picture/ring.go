@@ -104,6 +104,7 @@ func newDrawing(s *scene.Scene) *drawing {
 		}
 	}
 	d.upright()
+	d.cut()
 	for i := range d.nodes {
 		d.nodes[i].measure()
 	}

@@ -79,6 +79,26 @@ func TestTimelineMarksOutside(t *testing.T) {
 	}
 }
 
+// The legend has what is told of a mark, as far as there is room.
+func TestTimelineTellsMarks(t *testing.T) {
+	f := writeSkew()
+	marks := []finding.Mark{
+		{Name: "failover", Text: "node 3", Start: "2026-03-02T09:00:00Z", End: "2026-03-02T09:00:00.5Z"},
+		{Name: "other levels", Text: "expected serializable, watched serializable, snapshot-isolation", Start: "2026-03-02T09:00:00Z", End: "2026-03-02T09:00:00Z"},
+	}
+	for width, want := range map[int][]string{
+		WideTime:   {"▒ 1  +0 s to +500 ms  failover: node 3\n", "▒ 2  +0 s  other levels: expected serializable, watched serializable, snapshot-isolation\n"},
+		NarrowTime: {"▒ 1  +0 s to +500 ms  failover: node 3\n", "▒ 2  +0 s  other levels: expected seria…\n"},
+	} {
+		text, _ := wellFormed(t, Timeline(scene.New(&f), marks, width))
+		for _, line := range want {
+			if !strings.Contains(text, line) {
+				t.Errorf("%d: no %q in\n%s", width, line, text)
+			}
+		}
+	}
+}
+
 // Bars of one session are in one group, in the order of their starts.
 func TestTimelineBySession(t *testing.T) {
 	f := ring("rw", "rw", "rw")

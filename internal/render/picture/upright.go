@@ -6,40 +6,74 @@ import (
 )
 
 // upright puts the boxes in the order of their arrows, so that these run down the page. A write stands above the read that
-// saw it. Boxes of a cycle follow each other as its arrows do. The boxes of a picture that leaves some out stay as they are.
+// saw it. Boxes of a cycle follow each other as its arrows do.
 func (d *drawing) upright() {
-	if n := len(d.nodes); n == 0 || d.nodes[n-1].id == "" {
-		return
+	order := d.down()
+	if above := order; len(above) < len(d.nodes) {
+		if order = d.around(); order == nil {
+			order = d.short()
+		}
+		if order == nil {
+			order = d.along(above)
+		}
 	}
-	var order []int
-	for len(order) < len(d.nodes) {
+	nodes, place := make([]node, len(order)), make([]int, len(order))
+	for at, i := range order {
+		nodes[at], place[i] = d.nodes[i], at
+	}
+	d.nodes = nodes
+	for i := range d.arrows {
+		a := &d.arrows[i]
+		a.from, a.to = place[a.from], place[a.to]
+	}
+}
+
+// down orders the boxes so that all arrows lead down. It ends before the first box of a cycle.
+func (d *drawing) down() (order []int) {
+	into, placed := make([]int, len(d.nodes)), make([]bool, len(d.nodes))
+	for _, a := range d.arrows {
+		into[a.to]++
+	}
+	for {
 		next := -1
 		for i := range d.nodes {
-			if !slices.Contains(order, i) && !slices.ContainsFunc(d.arrows, func(a arrow) bool { return a.to == i && !slices.Contains(order, a.from) }) {
+			if !placed[i] && into[i] == 0 {
 				next = i
 				break
 			}
 		}
 		if next < 0 {
-			if order = d.around(); order == nil {
-				order = d.short()
-			}
-			break
+			return order
 		}
-		order = append(order, next)
+		placed[next], order = true, append(order, next)
+		for _, a := range d.arrows {
+			if a.from == next {
+				into[a.to]--
+			}
+		}
 	}
-	if order == nil {
-		return
+}
+
+// along follows the arrows from each box to one that has no place yet, as far as they lead. The order given stands before them.
+func (d *drawing) along(order []int) []int {
+	next, placed := make([][]int, len(d.nodes)), make([]bool, len(d.nodes))
+	for _, i := range order {
+		placed[i] = true
 	}
-	nodes := make([]node, len(order))
-	for at, i := range order {
-		nodes[at] = d.nodes[i]
+	for _, a := range d.arrows {
+		next[a.from] = append(next[a.from], a.to)
 	}
-	d.nodes = nodes
-	for i := range d.arrows {
-		a := &d.arrows[i]
-		a.from, a.to = slices.Index(order, a.from), slices.Index(order, a.to)
+	for first := range d.nodes {
+		for at := first; !placed[at]; {
+			placed[at], order = true, append(order, at)
+			free := slices.IndexFunc(next[at], func(to int) bool { return !placed[to] })
+			if free < 0 {
+				break
+			}
+			at = next[at][free]
+		}
 	}
+	return order
 }
 
 // around orders the boxes of the cycle by its arrows, from the first box on. Others stay before or behind them. A proof by
@@ -47,7 +81,7 @@ func (d *drawing) upright() {
 func (d *drawing) around() []int {
 	next := map[int]int{}
 	for _, a := range d.arrows {
-		if _, twice := next[a.from]; twice {
+		if to, twice := next[a.from]; twice && to != a.to {
 			return nil
 		}
 		next[a.from] = a.to
@@ -61,7 +95,7 @@ func (d *drawing) around() []int {
 		order = append(order, i)
 	}
 	at := first
-	for range d.arrows {
+	for range next {
 		order = append(order, at)
 		at = next[at]
 	}
@@ -80,7 +114,7 @@ func (d *drawing) around() []int {
 }
 
 // short is the order around a ring in which the arrows are shortest: to the next box, or to the one before. The first box stays the
-// first. It is nil for more boxes than a ring has.
+// first. It is nil for more boxes than a ring has: all their orders take too long.
 func (d *drawing) short() []int {
 	n := len(d.nodes)
 	if n > onRing {

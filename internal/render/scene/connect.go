@@ -28,12 +28,44 @@ func (s *Scene) connect() {
 		s.add(a)
 	}
 	if len(s.Finding.Edges) > 0 {
+		s.linkSeen()
 		return
 	}
 	if a := s.Finding.About; a != nil {
 		s.connectRead(a)
 	} else if s.Finding.Anomaly == "session-not-sequential" {
 		s.connectOverlaps()
+	}
+}
+
+// linkSeen links the reads that missed a write with the write that they saw. One other transaction of the dependencies must have done
+// it, and no dependency between the two may be there. So a stale read is linked, whose proof has both writes.
+func (s *Scene) linkSeen() {
+	drawn := len(s.Arrows)
+	for i := range drawn {
+		missed := &s.Arrows[i]
+		if missed.Type != "rw" || missed.FromOp < 0 || s.Members[missed.From].Record == nil {
+			continue
+		}
+		reader := &s.Members[missed.From]
+		o := &reader.Record.Ops[missed.FromOp]
+		if o.Kind != event.Read || o.Value == "" || len(o.Elems) > 0 {
+			continue
+		}
+		writer, writers := -1, 0
+		for j := range s.Members {
+			if s.Members[j].wrote(o.Key, o.Value) >= 0 {
+				writer, writers = j, writers+1
+			}
+		}
+		meets := func(a Arrow) bool { return a.From == writer || a.To == writer }
+		linked := func(a Arrow) bool { return a.Type == "wr" && a.From == writer && a.To == missed.From && a.Key == o.Key }
+		if writers != 1 || writer == missed.From || !slices.ContainsFunc(s.Arrows[:drawn], meets) || slices.ContainsFunc(s.Arrows, linked) {
+			continue
+		}
+		m := &s.Members[writer]
+		edge := finding.Edge{From: m.ID, To: reader.ID, Type: "wr", Key: o.Key, Value: o.Value, Evidence: reader.Short + " read what " + m.Short + " wrote"}
+		s.add(Arrow{Edge: edge, From: writer, To: missed.From, FromOp: m.wrote(o.Key, o.Value), ToOp: missed.FromOp})
 	}
 }
 

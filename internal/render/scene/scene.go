@@ -49,8 +49,8 @@ type Arrow struct {
 	finding.Edge
 	From, To     int // members
 	FromOp, ToOp int // the operations that show it; -1 where none is known
-	// Step is the number of the dependency in the finding, from 1. It is 0 for the link from a write to a
-	// read, of an anomaly without a cycle.
+	// Step is the number of the dependency in the finding, from 1. It is 0 for a link from a write to the
+	// read that saw it, which the finding does not list.
 	Step int
 }
 

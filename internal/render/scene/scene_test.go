@@ -228,6 +228,28 @@ func TestScene(t *testing.T) {
 			},
 			"A:\n",
 		},
+		// A stale read is linked with the write that it saw, whose transaction is drawn already. A lost update is not: the first write
+		// is not of the proof.
+		"a stale read": {
+			finding.Finding{
+				Txns: []string{"A", "B", "i"},
+				Edges: []finding.Edge{
+					{From: "A", To: "B", Type: "realtime"}, {From: "B", To: "A", Type: "rw", Key: "x", Value: "1", Derived: true}, {From: "i", To: "A", Type: "realtime"},
+				},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1}]}`, `{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":0}]}`,
+					`{"txn":"i","status":"committed","ops":[{"op":"w","key":"x","value":0}]}`),
+			},
+			"A: [w x 1]*\nB: [r x 0]*\ni: [w x 0]*\nA -1 -realtime-> B -1\nB 0 -rw-> A 0\ni -1 -realtime-> A -1\ni 0 -wr-> B 0\n",
+		},
+		"a lost update": {
+			finding.Finding{
+				Txns:  []string{"i", "A", "B"},
+				Edges: []finding.Edge{{From: "A", To: "B", Type: "rw", Key: "x", Value: "2", Derived: true}, {From: "B", To: "A", Type: "rw", Key: "x", Value: "1", Derived: true}},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":2}]}`, `{"txn":"i","status":"committed","ops":[{"op":"w","key":"x","value":0}]}`),
+			},
+			"i: [w x 0]*\nA: [r x 0]* [w x 1]*\nB: [r x 0]* [w x 2]*\nA 0 -rw-> B 1\nB 0 -rw-> A 1\n",
+		},
 		"an about of another record": {
 			finding.Finding{Txns: []string{"A"}, About: &finding.About{Txn: "Z", Op: 99, Key: "x"}},
 			"A:\n",
