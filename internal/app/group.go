@@ -238,6 +238,8 @@ func (g *Group) heed(e group.Event) {
 			u.log.Warn(leaseIsOver(e.From, g.id) + ": this member takes the unit")
 		}
 		g.all.Go(u.run)
+	case e.Kind == group.Unreadable:
+		g.log.Error("a record in the group's store cannot be read: a member writes it again. Look who writes there", "record", e.Key)
 	case e.Kind == group.Rewritten, e.Kind == group.Ended && e.Missing:
 		g.tellLost(e)
 	case e.Kind == group.Ended:

@@ -25,6 +25,7 @@ type Event struct {
 	Missing bool
 	From    string // of Gained: the life of the owner before, if its lease is over
 	To      string // of Lost: the member that has the unit now, if that is known
+	Key     string // of Unreadable
 	// Through is of Gained and Committed: findings up to this number are in the state, or were delivered.
 	Through uint64
 }
@@ -47,6 +48,8 @@ const (
 	Ended
 	// Rewritten: the store had lost the record of the unit, and this member has written it again.
 	Rewritten
+	// Unreadable: the record of this key is damaged. It is told once for each version.
+	Unreadable
 )
 
 // Member is one member of a group. It is a state machine. Tick, Take and the calls about units change it.
@@ -90,6 +93,7 @@ type Member struct {
 	plan     planner
 
 	suspected []suspect
+	damages   map[string]Version // records that were told as unreadable
 	lacking   bool // the latest list of units lacked some that had been in one
 
 	requests []Request
@@ -143,7 +147,7 @@ const gone = 2
 
 // NewMember makes a member of a group. It joins with the first Tick.
 func NewMember(c Config) *Member {
-	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}}
+	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}, damages: map[string]Version{}}
 	m.ids.at = map[string]int32{}
 	m.lease.length = c.Lease
 	m.rename()
@@ -292,6 +296,9 @@ func (m *Member) readOwn(now Instant, p pending, r Reply) {
 		record, err = readMember(r.Value.Data)
 	}
 	switch {
+	case errors.Is(err, errRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it anew
+		m.unreadable(&r.Value)
+		m.version = r.Value.Version
 	case err == nil && record.over, errors.Is(err, errRecord):
 		m.ended()
 	case err == nil:
@@ -378,14 +385,15 @@ func (m *Member) tookMembers(now Instant, asked pending, r Reply) {
 			continue
 		}
 		record, err := readMember(v.Data)
-		if err != nil {
-			continue // of a later version of this program: it is not judged
+		if err != nil { // damaged, or of a later version of this program: it is over if it does not change
+			m.unreadable(v)
+			record.away = p.away
 		}
 		if p.version == "" || record.over || record.away != p.away {
 			m.changed = true
 		}
 		p.version, p.since, p.away = v.Version, now.Mono, record.away
-		if p.over = record.over; p.over && i == m.me {
+		if p.over = err == nil && record.over; p.over && i == m.me {
 			m.ended()
 		}
 	}
