@@ -92,6 +92,7 @@ func NewGroup(o Options) (*Group, error) {
 		places:  map[string]placed{},
 		cannot:  map[string]bool{},
 		isUnit:  map[string]bool{},
+		note:    func(context.Context) error { return nil }, // until the store is open
 		pools:   poolsOf(o.Memory),
 		failed:  make(chan error, 1),
 		watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}},
@@ -239,7 +240,7 @@ func (g *Group) heed(e group.Event) {
 		}
 		g.all.Go(u.run)
 	case e.Kind == group.Unreadable:
-		g.log.Error("a record in the group's store cannot be read: a member writes it again. Look who writes there", "record", e.Key)
+		g.tellUnreadable(e.Key)
 	case e.Kind == group.Rewritten, e.Kind == group.Ended && e.Missing:
 		g.tellLost(e)
 	case e.Kind == group.Ended:

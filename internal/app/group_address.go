@@ -189,8 +189,8 @@ func (g *Group) unitsOf(ctx context.Context, source string) ([]web.GroupUnit, er
 	var met metSource
 	if source != "" {
 		v, err := g.store.Get(ctx, sourcePrefix+unitID(source))
-		if err == nil {
-			err = json.Unmarshal(v.Data, &met)
+		if err == nil && json.Unmarshal(v.Data, &met) != nil { // it is damaged: the source may be in any unit
+			met = metSource{}
 		}
 		if err != nil && !errors.Is(err, group.ErrNotFound) {
 			return nil, err

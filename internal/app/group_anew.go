@@ -84,10 +84,8 @@ func (u *unit) askForHelp(why error) (by string, err error) {
 		return "", err
 	}
 	x := helpWanted{Unit: u.name}
-	if !missing {
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return "", err
-		}
+	if !missing && json.Unmarshal(v.Data, &x) != nil { // it is damaged, and is written again
+		x = helpWanted{Unit: u.name}
 	}
 	if x.By != "" && x.By != u.life && slices.Contains(x.Tried, u.life) {
 		return x.By, nil
@@ -124,8 +122,10 @@ func (g *Group) help(ctx context.Context) error {
 	var faults []error
 	for _, v := range all {
 		var x helpWanted
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			faults = append(faults, err)
+		if json.Unmarshal(v.Data, &x) != nil { // a member that asks still writes it again
+			if err := g.store.Delete(ctx, v.Key, v.Version); !errors.Is(err, group.ErrConflict) {
+				faults = append(faults, err)
+			}
 			continue
 		}
 		if x.By != "" || slices.Contains(x.Tried, me) || g.cannot[me+string(v.Version)] {

@@ -38,10 +38,9 @@ func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
 	found := map[string]aboutMember{}
 	for _, v := range all {
 		var x aboutMember
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.Key, err)
+		if json.Unmarshal(v.Data, &x) == nil { // else the member writes it again
+			found[x.Member] = x
 		}
-		found[x.Member] = x
 	}
 	return found, nil
 }

@@ -363,6 +363,9 @@ func TestMarkIsDamaged(t *testing.T) {
 	if p.m.Name() == name {
 		t.Error("the life goes on")
 	}
+	if string(v.Data) != "m1 over" {
+		t.Errorf("the mark is still %q", v.Data)
+	}
 }
 
 // A member renews one lease, however many units it has: while nothing is found, nothing else is written.

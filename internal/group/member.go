@@ -94,7 +94,7 @@ type Member struct {
 
 	suspected []suspect
 	damages   map[string]Version // records that were told as unreadable
-	lacking   bool // the latest list of units lacked some that had been in one
+	lacking   bool               // the latest list of units lacked some that had been in one
 
 	requests []Request
 	events   []Event
@@ -381,7 +381,11 @@ func (m *Member) tookMembers(now Instant, asked pending, r Reply) {
 		p.name = name                             // the store's own text of it is compared faster the next time
 		m.changed = m.changed || p.missing > gone // it is back: a read was old
 		p.missing = 0
-		if p.version == v.Version || p.over {
+		if p.over {
+			m.markAgain(i, v)
+			continue
+		}
+		if p.version == v.Version {
 			continue
 		}
 		record, err := readMember(v.Data)
@@ -446,6 +450,15 @@ func (m *Member) mark(i int32, op Op) {
 	p.marking = true
 	m.ask(Request{Op: op, Key: memberPrefix + p.name, Version: p.version, Data: memberRecord{over: true}.append(nil)},
 		pending{do: (*Member).marked, index: i})
+}
+
+// markAgain marks a lease as over whose mark is damaged.
+func (m *Member) markAgain(i int32, v *Value) {
+	if _, err := readMember(v.Data); err != nil && i != m.me && !m.peers[i].marking && !m.peers[i].grave {
+		m.unreadable(v)
+		m.peers[i].version = v.Version
+		m.mark(i, Update)
+	}
 }
 
 // marked is the answer to a mark. Anything but a success says nothing: the next list shows how it stands.
