@@ -42,7 +42,10 @@ func unreadable(err error) bool {
 // leases, the unit begins without it. It gives the state to go on from.
 func (u *unit) salvage(data []byte, why error) (next []byte, err error) {
 	lease := u.g.config.Group.Lease
-	u.log.Error("the state of the unit cannot be read here: another member takes it if it can", "err", why)
+	u.asking.Store(true)
+	defer u.asking.Store(false)
+	u.log.Warn("the state of the unit cannot be read here: another member takes it if it can", "err", why)
+	u.log.Info("waits for a member that can read the state: after two leases the unit begins without it", "for", (2 * lease).String())
 	for end := time.Now().Add(2 * lease); time.Now().Before(end) && !u.ends(); u.pause(lease / 4) {
 		by, err := u.askForHelp(why)
 		if err != nil {

@@ -44,6 +44,8 @@ func (b *beginning) why(partition string, begins int64) string {
 	switch {
 	case !ok:
 		return b.Reason + ": what came before is not known"
+	case begins <= 1: // brokers count from 0 or 1
+		return fmt.Sprintf("%s. It was read up to %d, and is read again from %d on, from the beginning of the input", b.Reason, read, begins)
 	case b.Oldest:
 		return fmt.Sprintf("%s. It was read up to %d, less than a window, and is read again from %d on: what came before is not known", b.Reason, read, begins)
 	}

@@ -269,11 +269,3 @@ func differences(mine, others map[string]string, here, there string) string {
 	}
 	return strings.Join(all, "; ")
 }
-
-// notJoined says why this member shows nothing of the group.
-func (g *Group) notJoined() error {
-	if text, ok := g.differ.Load().(string); ok && g.odd.Load() {
-		return fmt.Errorf("this member takes no unit, since its settings differ from the settings of the members that live: %s", text)
-	}
-	return errNotJoined
-}
