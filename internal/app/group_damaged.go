@@ -11,8 +11,8 @@ import (
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
 )
 
-// A record in the store of a group may be damaged: somebody writes there. Nothing ends for that. Whoever reads the record
-// takes it for one that is not there, and the next writer replaces it.
+// A record in the store of a group may be damaged: somebody writes there. Nothing ends for that. A reader takes it for a record
+// that is not there, and the next writer replaces it.
 
 // readsAs says whether a record is JSON of a type.
 func readsAs[T any](data []byte) bool {
@@ -20,7 +20,7 @@ func readsAs[T any](data []byte) bool {
 	return json.Unmarshal(data, &x) == nil
 }
 
-// notes say of each kind of record beside those of internal/group whether one can be read.
+// notes say whether a record can be read, for each kind that internal/group does not have.
 var notes = map[string]func(v *group.Value) bool{
 	aboutPrefix:  func(v *group.Value) bool { return readsAs[aboutMember](v.Data) },
 	helpPrefix:   func(v *group.Value) bool { return readsAs[helpWanted](v.Data) },
@@ -48,7 +48,7 @@ func damagedNotes(ctx context.Context, s groupstore.Store) (damaged []string, er
 	return damaged, nil
 }
 
-// withPlaces adds units whose record is lost, and whose place is noted.
+// withPlaces adds units with a noted place that have lost their record.
 func withPlaces(ctx context.Context, s groupstore.Store, units []group.Value) ([]group.Value, error) {
 	all, err := s.List(ctx, placePrefix)
 	if err != nil {

@@ -115,7 +115,7 @@ func TestSlowReceiver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(log.String(), "raise --group-lease"); n != 1 || !strings.Contains(log.String(), "sink=slow") {
+	if n := strings.Count(log.String(), "Raise --group-lease"); n != 1 || !strings.Contains(log.String(), "sink=slow") {
 		t.Errorf("it is told %d times: %s", n, log.String())
 	}
 	cut, stop := context.WithCancel(t.Context())

@@ -48,8 +48,8 @@ func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
 
 var errNotJoined = errors.New("this member has not joined the group yet: it looks at the group's store")
 
-// standings say how the units stand. A member that takes no unit, since others watch with other settings, reads it from the group's store: that
-// takes until the others have renewed their leases.
+// standings say how the units stand. A member with other settings than the others reads it from the group's store. That takes until the others
+// have renewed their leases.
 func (g *Group) standings(ctx context.Context) ([]group.Standing, error) {
 	if g.hasJoined() {
 		return g.member.Units(), nil

@@ -396,7 +396,7 @@ func (g gated) tellSlow(ctx context.Context, left time.Duration, err error) {
 		g.slow.Store(false)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && left >= lease/2 && !g.slow.Swap(true):
 		g.u.log.Warn(
-			"a receiver takes longer than what is left of the lease, so its delivery is cut off and tried again: raise --group-lease above the time that it takes",
+			"a receiver takes longer than what is left of the lease: its delivery is cut off and tried again. Raise --group-lease, or let it answer sooner",
 			"sink",
 			g.Name(),
 			"left",

@@ -296,7 +296,7 @@ func (m *Member) readOwn(now Instant, p pending, r Reply) {
 		record, err = readMember(r.Value.Data)
 	}
 	switch {
-	case errors.Is(err, errRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it anew
+	case errors.Is(err, errRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it again
 		m.unreadable(&r.Value)
 		m.version = r.Value.Version
 	case err == nil && record.over, errors.Is(err, errRecord):

@@ -45,7 +45,7 @@ type Store struct {
 	known map[string]content // of records that were listed, by file
 }
 
-// content is what a file had. Nobody of the group writes to a file that has its name. But it may be damaged.
+// content of a file. Nobody of the group writes to a file that has its name. But it may be damaged.
 type content struct {
 	data  []byte
 	until time.Time // then it is read again
@@ -106,7 +106,7 @@ func (s *Store) versions(folder, key string) ([]version, error) {
 		of, text, ok := strings.Cut(name, "@")
 		number, err := strconv.ParseUint(text, 10, 64)
 		v := version{of, number}
-		if ok && err == nil && (key == "" || of == key) && v.file() == name { // else it is no file of this store
+		if ok && err == nil && (key == "" || of == key) && v.file() == name { // another file is not of this store
 			all = append(all, v)
 		}
 	}
@@ -294,7 +294,7 @@ func lastOf(all []version) uint64 {
 }
 
 // first is the number of first versions. It stands in the folder, so that each member has the same. If the file is damaged another one
-// takes its place. All members find that one, since they look in one order.
+// takes its place. All members find the same one, since they look in one order.
 func (s *Store) first() (uint64, error) {
 	for damaged := 0; ; damaged++ {
 		name := firstFile
