@@ -79,9 +79,11 @@ func TestGroupRecordsAreDamaged(t *testing.T) {
 		"g_settings/unused@00000000000000000001":             `["nats:before"]`,
 		"g_unreadable/0123456789abcdef@00000000000000000001": `{"unit":"nats:before","tried":["x"],"why":"y"}`,
 	} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700); err == nil {
+		err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700)
+		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600)
-		} else {
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
