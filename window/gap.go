@@ -74,6 +74,9 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
+	if strings.HasPrefix(g.Reason, StateLost) { // the unit may begin at the same place again, later
+		id.Txns = append(id.Txns, g.Reason)
+	}
 	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
 	m.reports.countFound(&f)
 	m.hand(f)

@@ -15,3 +15,15 @@ func TestLostInputIsNamed(t *testing.T) {
 		t.Errorf("%+v", eff.Findings)
 	}
 }
+
+// A unit that loses its state twice begins at the same place each time, and has read further: these are two findings, with two ids.
+func TestLostStatesHaveIDs(t *testing.T) {
+	m := New(Config{Levels: isolation.Encoded()})
+	var eff Effects
+	for _, read := range []string{"385", "497", "497"} {
+		m.Lose(Gap{Partition: "S", From: 0, To: 1, Reason: StateLost + ". It was read up to " + read}, 1, &eff)
+	}
+	if len(eff.Findings) != 3 || eff.Findings[0].ID == eff.Findings[1].ID || eff.Findings[1].ID != eff.Findings[2].ID {
+		t.Errorf("%+v", eff.Findings)
+	}
+}

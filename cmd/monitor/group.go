@@ -23,8 +23,8 @@ func groupCommand(t *terminal) *cobra.Command {
 		Long: "Group lists the units of a group of monitors, with their owners. A unit is a NATS stream, a subject of a stream, or a\n" +
 			"Kafka topic. The command looks for as long as a lease, unless all members answer sooner. For a server of the store it\n" +
 			"waits 5 s.\n\n" +
-			"Exit codes: 0 each unit has an owner, 254 the store cannot be read. 2: a unit has none for longer than a lease, or\n" +
-			"its owner does not watch it.\n" +
+			"Exit codes: 0 each unit has an owner, 254 the store cannot be read or has no such group. 2: a unit has none\n" +
+			"for longer than a lease, or its owner does not watch it.\n" +
 			"Without any unit the code is 2 too.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -67,7 +67,10 @@ func groupFlags(c *cobra.Command, name, state *string) {
 
 func tellGroup(t *terminal, v *app.GroupView, output string) error {
 	if len(v.Units) == 0 {
-		t.say("monitor: the group has no units: nobody has joined it")
+		t.say("monitor: the group has no units now: its members write them when they join, and write lost ones again within half a minute")
+	}
+	for _, key := range v.Damaged {
+		t.say("monitor: the record %s of the group's store cannot be read: its members write it again", printable(key))
 	}
 	split := map[string][]string{} // by source
 	var out []byte

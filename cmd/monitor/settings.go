@@ -63,7 +63,7 @@ func settingUsage(path string) string {
 	case "replica":
 		return "name of this monitor among several that watch the same input; it is in metrics and in the log, and in no alert"
 	case "min-free":
-		return "least free space on the data folder's disk: with less, no input is read; 0: no check"
+		return "least free space on the data folder's disk: with less, no input is read; at least 256MiB"
 	case "memory":
 		return "memory that the process may take, at least 128MiB; auto: 70% of the cgroup's limit, or GOMEMLIMIT; half the machine without both"
 	case "self-test":

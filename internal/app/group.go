@@ -92,6 +92,7 @@ func NewGroup(o Options) (*Group, error) {
 		places:  map[string]placed{},
 		cannot:  map[string]bool{},
 		isUnit:  map[string]bool{},
+		note:    func(context.Context) error { return nil }, // until the store is open
 		pools:   poolsOf(o.Memory),
 		failed:  make(chan error, 1),
 		watched: unwatched{since: map[string]time.Time{}, told: map[string]bool{}, mine: map[string]time.Time{}},
@@ -238,6 +239,8 @@ func (g *Group) heed(e group.Event) {
 			u.log.Warn(leaseIsOver(e.From, g.id) + ": this member takes the unit")
 		}
 		g.all.Go(u.run)
+	case e.Kind == group.Unreadable:
+		g.tellUnreadable(e.Key)
 	case e.Kind == group.Rewritten, e.Kind == group.Ended && e.Missing:
 		g.tellLost(e)
 	case e.Kind == group.Ended:

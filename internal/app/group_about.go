@@ -148,7 +148,7 @@ func (g *Group) cleanAbout(ctx context.Context) {
 	}
 	for _, v := range all {
 		var x aboutMember
-		if json.Unmarshal(v.Data, &x) == nil && x.Life != "" && !live[x.Life] {
+		if json.Unmarshal(v.Data, &x) != nil || x.Life != "" && !live[x.Life] { // one that lives writes a damaged one again
 			_ = g.store.Delete(ctx, v.Key, v.Version) // another member may have removed it
 		}
 	}

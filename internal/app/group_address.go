@@ -183,21 +183,22 @@ func (u *unit) pagesAt() string {
 
 // unitsOf are the units in which a source was met; all units for "", or if it was met in none.
 func (g *Group) unitsOf(ctx context.Context, source string) ([]web.GroupUnit, error) {
-	if !g.hasJoined() {
-		return nil, g.notJoined()
+	units, err := g.standings(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var met metSource
 	if source != "" {
 		v, err := g.store.Get(ctx, sourcePrefix+unitID(source))
-		if err == nil {
-			err = json.Unmarshal(v.Data, &met)
+		if err == nil && json.Unmarshal(v.Data, &met) != nil { // it is damaged: the source may be in any unit
+			met = metSource{}
 		}
 		if err != nil && !errors.Is(err, group.ErrNotFound) {
 			return nil, err
 		}
 	}
 	var all, some []web.GroupUnit
-	for _, x := range g.member.Units() {
+	for _, x := range units {
 		u := web.GroupUnit{Unit: x.Unit, Pages: web.UnitPages + unitID(x.Unit) + "/"}
 		if x.Alive {
 			u.Owner = x.Owner

@@ -42,7 +42,10 @@ func unreadable(err error) bool {
 // leases, the unit begins without it. It gives the state to go on from.
 func (u *unit) salvage(data []byte, why error) (next []byte, err error) {
 	lease := u.g.config.Group.Lease
-	u.log.Error("the state of the unit cannot be read here: another member takes it if it can", "err", why)
+	u.asking.Store(true)
+	defer u.asking.Store(false)
+	u.log.Warn("the state of the unit cannot be read here: another member takes it if it can", "err", why)
+	u.log.Info("waits for a member that can read the state: after two leases the unit begins without it", "for", (2 * lease).String())
 	for end := time.Now().Add(2 * lease); time.Now().Before(end) && !u.ends(); u.pause(lease / 4) {
 		by, err := u.askForHelp(why)
 		if err != nil {
@@ -84,10 +87,8 @@ func (u *unit) askForHelp(why error) (by string, err error) {
 		return "", err
 	}
 	x := helpWanted{Unit: u.name}
-	if !missing {
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return "", err
-		}
+	if !missing && json.Unmarshal(v.Data, &x) != nil { // it is damaged, and is written again
+		x = helpWanted{Unit: u.name}
 	}
 	if x.By != "" && x.By != u.life && slices.Contains(x.Tried, u.life) {
 		return x.By, nil
@@ -124,8 +125,10 @@ func (g *Group) help(ctx context.Context) error {
 	var faults []error
 	for _, v := range all {
 		var x helpWanted
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			faults = append(faults, err)
+		if json.Unmarshal(v.Data, &x) != nil { // a member that asks still writes it again
+			if err := g.store.Delete(ctx, v.Key, v.Version); !errors.Is(err, group.ErrConflict) {
+				faults = append(faults, err)
+			}
 			continue
 		}
 		if x.By != "" || slices.Contains(x.Tried, me) || g.cannot[me+string(v.Version)] {

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +87,43 @@ func TestGate(t *testing.T) {
 	}
 	if len(s.deadlines) > 0 {
 		t.Errorf("the sink was given %d deliveries that must not begin", len(s.deadlines))
+	}
+}
+
+// stuckSink answers when its delivery is over.
+type stuckSink struct{ slowSink }
+
+func (s *stuckSink) Deliver(ctx context.Context, _ []alert.Delivery) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestSlowReceiver: a delivery that is cut off at the end of the lease is told, once in a row.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	g := lonelyGroup(t, "a", t.TempDir())
+	var log lockedBuffer
+	g.log = slog.New(slog.NewTextHandler(&log, nil))
+	events := make(chan group.Event, 100)
+	g.member = drive.Start(drive.Options{ID: "a", Lease: time.Second, Units: g.units, Store: g.store, Heed: func(e group.Event) { events <- e }})
+	t.Cleanup(func() { g.member.Stop() })
+	u := g.newUnit(<-events)
+	sink := u.gated([]alert.Route{{Sink: &stuckSink{}}})[0].Sink
+	for range 2 {
+		eventually(t, "most of the lease is left", func() bool { return u.may(0) > g.config.Group.Lease*6/10 })
+		if err := sink.Deliver(t.Context(), []alert.Delivery{{}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "Raise --group-lease"); n != 1 || !strings.Contains(log.String(), "sink=slow") {
+		t.Errorf("it is told %d times: %s", n, log.String())
+	}
+	cut, stop := context.WithCancel(t.Context())
+	stop() // the member ends: that is no receiver's fault
+	before := log.String()
+	other := u.gated([]alert.Route{{Sink: &stuckSink{}}})[0].Sink
+	if err := other.Deliver(cut, []alert.Delivery{{}}); err == nil || log.String() != before {
+		t.Errorf("%v: %s", err, log.String())
 	}
 }
 

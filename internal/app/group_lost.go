@@ -85,6 +85,7 @@ func (g *Group) followStates(ctx context.Context, every, again time.Duration) {
 		}
 	}
 	for wait(every) {
+		_ = g.note(ctx) // without a success the next look tries again
 		if lacks := g.lacking(ctx, every); len(lacks) > 0 && wait(again) {
 			for keeper, why := range g.lacking(ctx, every) {
 				if lacks[keeper] != nil {

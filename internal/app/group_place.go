@@ -44,6 +44,8 @@ func (b *beginning) why(partition string, begins int64) string {
 	switch {
 	case !ok:
 		return b.Reason + ": what came before is not known"
+	case begins <= 1: // brokers count from 0 or 1
+		return fmt.Sprintf("%s. It was read up to %d, and is read again from %d on, from the beginning of the input", b.Reason, read, begins)
 	case b.Oldest:
 		return fmt.Sprintf("%s. It was read up to %d, less than a window, and is read again from %d on: what came before is not known", b.Reason, read, begins)
 	}
@@ -211,6 +213,7 @@ func placeKey(unit string) string { return placePrefix + unitID(unit) }
 // followPlaces writes the places of own units, as their states have them.
 func (g *Group) followPlaces(ctx context.Context) {
 	wrote := map[string]time.Time{} // by unit and term
+	looked, told := time.Now(), map[string]bool{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -235,6 +238,31 @@ func (g *Group) followPlaces(ctx context.Context) {
 			}
 		}
 		wrote = kept
+		if time.Since(looked) > placeEvery {
+			looked = time.Now()
+			g.mendNotes(ctx, told)
+			g.mendPlaces(ctx)
+		}
+	}
+}
+
+// mendPlaces writes the places of own units again that the store has lost, or that cannot be read. A unit without input writes none by itself.
+func (g *Group) mendPlaces(ctx context.Context) {
+	all, err := g.store.List(ctx, placePrefix)
+	if err != nil {
+		return // the next look tries again
+	}
+	there := map[string]bool{}
+	for _, v := range all {
+		there[v.Key] = readsAs[placed](v.Data)
+	}
+	for _, u := range g.running() {
+		g.mu.Lock()
+		_, known := g.places[u.name]
+		g.mu.Unlock()
+		if known && !there[placeKey(u.name)] {
+			_ = g.writePlace(ctx, u.name) // as above
+		}
 	}
 }
 

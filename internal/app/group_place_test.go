@@ -128,14 +128,16 @@ func TestGroupRemembersPlaces(t *testing.T) {
 // TestBeginsAnewSaysWhere: the reason of the gap says how far the unit had been read.
 func TestBeginsAnewSaysWhere(t *testing.T) {
 	for _, c := range []struct {
-		b    beginning
-		want string
+		b      beginning
+		begins int64
+		want   string
 	}{
-		{beginning{Reason: "lost"}, "lost: what came before is not known"},
-		{beginning{Reason: "lost", Read: map[string]int64{"p": 90}, Cursors: map[string]ingest.Cursor{"p": {Next: 70}}}, "read up to 90, and is read again from 70 on, a window before"},
-		{beginning{Reason: "lost", Read: map[string]int64{"p": 90}, Oldest: true}, "read up to 90, less than a window, and is read again from 70 on"},
+		{beginning{Reason: "lost", Read: map[string]int64{"p": 90}, Cursors: map[string]ingest.Cursor{"p": {Next: 1}}}, 1, "read up to 90, and is read again from 1 on, from the beginning of the input"},
+		{beginning{Reason: "lost"}, 70, "lost: what came before is not known"},
+		{beginning{Reason: "lost", Read: map[string]int64{"p": 90}, Cursors: map[string]ingest.Cursor{"p": {Next: 70}}}, 70, "read up to 90, and is read again from 70 on, a window before"},
+		{beginning{Reason: "lost", Read: map[string]int64{"p": 90}, Oldest: true}, 70, "read up to 90, less than a window, and is read again from 70 on"},
 	} {
-		if got := c.b.why("p", 70); !strings.Contains(got, c.want) {
+		if got := c.b.why("p", c.begins); !strings.Contains(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

@@ -41,6 +41,12 @@ func settingsOf(c *config.Service) (string, error) {
 	return hex.EncodeToString(hash[:16]), err
 }
 
+// readableSettings says whether a record is such a hash.
+func readableSettings(text []byte) bool {
+	hash, err := hex.DecodeString(string(text))
+	return err == nil && len(hash) == 16
+}
+
 // agree waits until all other members watch with the same settings. While a member with other settings
 // lives, this one takes no unit.
 func (g *Group) agree(ctx context.Context) error {
@@ -68,7 +74,7 @@ func (g *Group) agree(ctx context.Context) error {
 				}
 			}
 		}
-		if err == nil && v.Data != nil {
+		if err == nil && readableSettings(v.Data) {
 			differ := g.differs(ctx, "here")
 			g.differ.Store(g.differs(ctx, "in "+g.id))
 			g.odd.Store(true)
@@ -137,8 +143,8 @@ func unusedUnits(ctx context.Context, s groupstore.Store) (map[string]bool, erro
 		return nil, nil
 	}
 	var names []string
-	if err == nil {
-		err = json.Unmarshal(v.Data, &names)
+	if err == nil && json.Unmarshal(v.Data, &names) != nil { // it is damaged, and a member writes it again
+		names = nil
 	}
 	unused := map[string]bool{}
 	for _, name := range names {
@@ -176,7 +182,7 @@ func (g *Group) compareSettings(u *unit) (same, known bool) {
 		v, read := g.store.Get(ctx, settingsKey)
 		cancel()
 		switch {
-		case errors.Is(read, group.ErrNotFound), read == nil && string(v.Data) == mine:
+		case errors.Is(read, group.ErrNotFound), read == nil && (string(v.Data) == mine || !readableSettings(v.Data)):
 			return true, true
 		case read != nil:
 			u.log.Warn("the settings of the group's members cannot be read, and the unit waits", "err", read)
@@ -262,12 +268,4 @@ func differences(mine, others map[string]string, here, there string) string {
 		}
 	}
 	return strings.Join(all, "; ")
-}
-
-// notJoined says why this member shows nothing of the group.
-func (g *Group) notJoined() error {
-	if text, ok := g.differ.Load().(string); ok && g.odd.Load() {
-		return fmt.Errorf("this member takes no unit, since its settings differ from the settings of the members that live: %s", text)
-	}
-	return errNotJoined
 }

@@ -25,18 +25,19 @@ type metSource struct {
 	Units  []string `json:"units"` // in the order in which they met it
 }
 
-// metIn reads in which of these units sources were met. A record may also name units of earlier settings.
-func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]metSource, err error) {
+// metIn reads in which of these units sources were met. A record may also name units of earlier settings. One that cannot be read
+// names none: the next unit that meets the source writes it again.
+func metIn(all []group.Value, isUnit func(name string) bool) (met map[string]metSource) {
 	met = map[string]metSource{}
 	for _, v := range all {
 		var x metSource
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.Key, err)
+		if json.Unmarshal(v.Data, &x) != nil {
+			continue
 		}
 		x.Units = slices.DeleteFunc(x.Units, func(u string) bool { return !isUnit(u) })
 		met[v.Key] = x
 	}
-	return met, nil
+	return met
 }
 
 // hasUnit says whether this member's settings have the unit. That takes time proportional to the number
@@ -78,10 +79,7 @@ func (g *Group) lookAtSources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	met, err := metIn(all, g.hasUnit)
-	if err != nil {
-		return err
-	}
+	met := metIn(all, g.hasUnit)
 	versions := map[string]group.Version{}
 	split := 0
 	for _, v := range all {
@@ -199,10 +197,7 @@ func splitSources(ctx context.Context, s groupstore.Store) (map[string][]string,
 	if err != nil {
 		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
 	}
-	met, err := metIn(all, func(name string) bool { return slices.Contains(names, name) })
-	if err != nil {
-		return nil, fmt.Errorf("%w: group state: %w", ErrStore, err)
-	}
+	met := metIn(all, func(name string) bool { return slices.Contains(names, name) })
 	split := map[string][]string{}
 	for _, x := range met {
 		if len(x.Units) > 1 {

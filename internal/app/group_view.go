@@ -28,6 +28,8 @@ import (
 type GroupView struct {
 	Members []GroupMember `json:"members"`
 	Units   []GroupUnit   `json:"units"`
+	// Damaged are the keys of records that cannot be read.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // GroupMember is a member that lives.
@@ -148,6 +150,16 @@ func ReadGroup(ctx context.Context, s groupstore.Store, lease time.Duration) (*G
 		case <-time.After(lease / 10):
 		}
 	}
+	if len(l.view.Units)+len(l.view.Members) == 0 {
+		if err := noSuchGroup(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	damaged, err := damagedNotes(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	}
+	l.view.Damaged = append(l.view.Damaged, damaged...)
 	for i := range l.view.Units {
 		if u := &l.view.Units[i]; u.State == UnitMoving && !l.had[u.Unit] {
 			u.State = UnitFree
@@ -182,7 +194,11 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 		return err
 	}
 	l.settled, l.live = true, map[string]bool{}
+	var damaged []string
 	for _, v := range leases {
+		if !group.Readable(v) {
+			damaged = append(damaged, v.Key)
+		}
 		if _, live := group.MemberOf(v); !live {
 			delete(l.renewed, v.Key)
 			continue
@@ -209,8 +225,8 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 	l.view = GroupView{}
 	for _, v := range about {
 		var x aboutMember
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return fmt.Errorf("%s: %w", v.Key, err)
+		if json.Unmarshal(v.Data, &x) != nil { // the member writes it again
+			continue
 		}
 		told[x.Life] = x
 		if d, err := time.ParseDuration(x.Settings["lease"]); err == nil && !x.Odd {
@@ -226,6 +242,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 		owner, term, err := group.OwnerOf(v)
 		if err != nil { // it is damaged: a member writes it again
 			owner, term = "", 0
+			damaged = append(damaged, v.Key)
 		}
 		u := GroupUnit{Unit: group.UnitOf(v.Key), Term: term, State: UnitMoving}
 		if owner != "" && l.renewed["member/"+owner] {
@@ -246,6 +263,7 @@ func (l *look) again(ctx context.Context, s groupstore.Store) error {
 			l.view.Members = append(l.view.Members, GroupMember{Member: group.IDOf(life), Units: owned[life]})
 		}
 	}
+	l.view.Damaged = damaged
 	return nil
 }
 
@@ -260,6 +278,8 @@ func GroupStored(ctx context.Context, s groupstore.Store, kind Kind, fn func(rec
 	err := patiently(ctx, func() (err error) {
 		if units, err = s.List(ctx, "unit/"); err == nil && len(units) == 0 {
 			units, err = s.List(ctx, "state/") // the store may have lost the records of units
+		} else if err == nil {
+			units, err = withPlaces(ctx, s, units)
 		}
 		return err
 	})

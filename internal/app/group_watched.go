@@ -17,7 +17,7 @@ type unwatched struct {
 	paused           time.Duration
 	owns             int                  // how many units this member owns by the store, and does not watch
 	mine             map[string]time.Time // by unit: since when this member owns it and does not watch it
-	stuck            map[string]bool      // units that this member owns, and has not watched for longer than patience
+	stuck            map[string]bool      // units that this member owns, and has not watched for longer than patience; true: it was logged
 }
 
 // followUnits looks four times in a lease who watches what.
@@ -46,10 +46,10 @@ const patience = 2
 
 // lookAtUnits says whether other units are stuck than at the look before.
 func (g *Group) lookAtUnits(now time.Time) (changed bool) {
-	runs, has := map[string]bool{}, map[string]bool{}
+	runs, has, asking := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, u := range g.running() {
 		u.mu.Lock()
-		runs[u.name], has[u.name] = u.app != nil, true
+		runs[u.name], has[u.name], asking[u.name] = u.app != nil, true, u.asking.Load()
 		u.mu.Unlock()
 	}
 	all := g.member.Units()
@@ -80,7 +80,9 @@ func (g *Group) lookAtUnits(now time.Time) (changed bool) {
 		if since <= patience*g.config.Group.Lease {
 			continue
 		}
-		if stuck[x.Unit] = true; !g.watched.stuck[x.Unit] && !g.leaving.Load() {
+		told := g.watched.stuck[x.Unit]
+		tells := !told && !asking[x.Unit] && !g.leaving.Load()
+		if stuck[x.Unit] = told || tells; tells {
 			g.log.Error(
 				"this member has the unit, and does not watch it: its log says why. If it does not, stop this member, and another one takes the unit",
 				"unit",

@@ -59,6 +59,17 @@ func TestGroupUnwatched(t *testing.T) {
 	if err := a.readiness(); err == nil || !strings.Contains(err.Error(), "nats:S") || a.watched.owns != 1 {
 		t.Errorf("a does not watch its unit: ready %v, %d units", err, a.watched.owns)
 	}
+	u := a.newUnit(group.Event{Unit: "nats:S", Term: 1})
+	u.asking.Store(true)
+	a.owned[u.name] = u
+	a.watched.stuck = nil
+	before := log.String()
+	a.lookAtUnits(now.Add(11 * time.Second))
+	if log.String() != before || len(a.stuck(now)) != 1 {
+		t.Errorf("while others are asked to read the state: %s, %v", log.String(), a.watched.stuck)
+	}
+	u.asking.Store(false)
+	a.watched.stuck["nats:S"] = true // it was told above
 	a.lookAtUnits(now.Add(11 * time.Second))
 	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "unit=nats:S") {
 		t.Errorf("it is told %d times: %s", n, log.String())

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/web"
 )
 
@@ -38,20 +39,41 @@ func (g *Group) told(ctx context.Context) (map[string]aboutMember, error) {
 	found := map[string]aboutMember{}
 	for _, v := range all {
 		var x aboutMember
-		if err := json.Unmarshal(v.Data, &x); err != nil {
-			return nil, fmt.Errorf("%s: %w", v.Key, err)
+		if json.Unmarshal(v.Data, &x) == nil { // else the member writes it again
+			found[x.Member] = x
 		}
-		found[x.Member] = x
 	}
 	return found, nil
 }
 
 var errNotJoined = errors.New("this member has not joined the group yet: it looks at the group's store")
 
+// standings say how the units stand. A member with other settings than the others reads it from the group's store. That takes until the others
+// have renewed their leases.
+func (g *Group) standings(ctx context.Context) ([]group.Standing, error) {
+	if g.hasJoined() {
+		return g.member.Units(), nil
+	}
+	if !g.odd.Load() {
+		return nil, errNotJoined
+	}
+	v, err := ReadGroup(ctx, g.store, 0)
+	if err != nil {
+		return nil, err
+	}
+	var all []group.Standing
+	for i := range v.Units {
+		u := &v.Units[i]
+		all = append(all, group.Standing{Unit: u.Unit, Owner: u.Owner, Term: u.Term, Alive: u.State == UnitOwned})
+	}
+	return all, nil
+}
+
 // view says how the group stands, by what this member sees and what the others tell.
 func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
-	if !g.hasJoined() {
-		return v, g.notJoined()
+	units, err := g.standings(ctx)
+	if err != nil {
+		return v, err
 	}
 	told, err := g.told(ctx)
 	if err != nil {
@@ -59,7 +81,7 @@ func (g *Group) view(ctx context.Context) (v web.GroupView, err error) {
 	}
 	v = web.GroupView{Group: g.config.Group.Name, Member: g.id, Units: []web.GroupUnit{}, NotAsked: []string{}}
 	owned := map[string]int{g.id: 0}
-	for _, x := range g.member.Units() {
+	for _, x := range units {
 		u := web.GroupUnit{Unit: x.Unit, Term: x.Term, State: UnitFree, Pages: web.UnitPages + unitID(x.Unit) + "/"}
 		if x.Alive {
 			u.Owner, u.State = x.Owner, UnitOwned
@@ -178,8 +200,12 @@ func (g *Group) list(r *http.Request, limit int) (all []json.RawMessage, notAske
 		if err != nil {
 			return nil, nil, err
 		}
+		units, err := g.standings(r.Context())
+		if err != nil {
+			return nil, nil, err
+		}
 		owners := map[string]bool{}
-		for _, x := range g.member.Units() {
+		for _, x := range units {
 			if x.Alive {
 				owners[x.Owner] = true
 			}
@@ -237,11 +263,12 @@ func (g *Group) serveUnit(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !g.hasJoined() || r.Header.Get(hopHeader) != "" {
+	units, err := g.standings(r.Context())
+	if err != nil || r.Header.Get(hopHeader) != "" {
 		http.Error(w, "this member does not watch the unit now", http.StatusServiceUnavailable)
 		return
 	}
-	for _, x := range g.member.Units() {
+	for _, x := range units {
 		if unitID(x.Unit) != id {
 			continue
 		}

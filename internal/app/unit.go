@@ -55,6 +55,7 @@ type unit struct {
 	stop      sync.Once
 	lost      atomic.Bool
 	yields    atomic.Bool
+	asking    atomic.Bool // it waits for a member that can read the state
 	done      chan struct{}
 }
 
@@ -332,7 +333,7 @@ func (o holdingOutbox) Pending(sink string, most int) ([]alert.Delivery, error) 
 func (u *unit) gated(routes []alert.Route) []alert.Route {
 	all := append([]alert.Route(nil), routes...)
 	for i := range all {
-		g := gated{Sink: all[i].Sink, u: u}
+		g := gated{Sink: all[i].Sink, u: u, slow: new(atomic.Bool)}
 		switch all[i].Sink.(type) {
 		case *alert.JSONL, *alert.Text, *alert.File:
 			g.one = &u.g.writing
@@ -353,6 +354,8 @@ type gated struct {
 	alert.Sink
 	u   *unit
 	one *sync.Mutex // held while the sink writes to a place where other units write too; nil: it has a place of its own
+	// slow: the latest delivery was cut off, as was logged.
+	slow *atomic.Bool
 }
 
 // BatchMax implements [alert.Batcher].
@@ -379,7 +382,29 @@ func (g gated) within(ctx context.Context, number uint64, fn func(context.Contex
 	}
 	ctx, cancel := context.WithTimeout(alert.WithOwner(ctx, alert.Owner{Member: g.u.g.id, Term: g.u.term}), left)
 	defer cancel()
-	return fn(ctx)
+	err := fn(ctx)
+	g.tellSlow(ctx, left, err)
+	return err
+}
+
+// tellSlow logs once that a receiver did not answer within what was left of the lease. If little was left, the group's store is slow, which is
+// told elsewhere.
+func (g gated) tellSlow(ctx context.Context, left time.Duration, err error) {
+	lease := g.u.g.config.Group.Lease
+	switch {
+	case err == nil:
+		g.slow.Store(false)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && left >= lease/2 && !g.slow.Swap(true):
+		g.u.log.Warn(
+			"a receiver takes longer than what is left of the lease: its delivery is cut off and tried again. Raise --group-lease, or let it answer sooner",
+			"sink",
+			g.Name(),
+			"left",
+			left.Round(time.Millisecond).String(),
+			"lease",
+			lease.String(),
+		)
+	}
 }
 
 // gatedKeeper is a gated sink that remembers.

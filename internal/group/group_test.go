@@ -299,6 +299,75 @@ func TestUnitIsDamaged(t *testing.T) {
 	}
 }
 
+// A lease that cannot be read is written anew by its member, which keeps its units. If its member is killed it is over after its length, also for
+// members that never saw it whole.
+func TestLeaseIsDamaged(t *testing.T) {
+	for _, killed := range []int{0, 1, 4} {
+		w := quiet(t, 4, 8)
+		before := w.ownership()
+		names := map[*process]string{}
+		for _, p := range w.processes {
+			names[p] = p.m.Name()
+		}
+		for i, v := range w.store.lists[memberPrefix] {
+			v.Data, v.Version = []byte("garbage"), Version(fmt.Sprint("damaged ", i))
+			delete(w.store.before, v.Key)
+		}
+		w.store.dirty(memberPrefix)
+		for _, p := range w.processes[:killed] {
+			p.dead = true
+		}
+		if killed == 4 {
+			w.start("new 1")
+			w.start("new 2")
+		}
+		w.settle(t, 3*w.lease)
+		for unit, p := range w.ownership() {
+			if !before[unit].dead && (before[unit] != p || names[p] != p.m.Name()) {
+				t.Errorf("%d killed: %s is another life's, and its owner lives", killed, unit)
+			}
+		}
+		for _, v := range w.store.lists[memberPrefix] {
+			if _, err := readMember(v.Data); err != nil {
+				t.Errorf("%d killed: %s is still %q", killed, v.Key, v.Data)
+			}
+		}
+		for _, p := range w.processes {
+			for key, n := range p.unreadable {
+				if n != 1 {
+					t.Errorf("%d killed: %s was told %d times by %s", killed, key, n, p.id)
+				}
+			}
+			if !p.dead && len(p.unreadable) == 0 {
+				t.Errorf("%d killed: %s has told nothing", killed, p.id)
+			}
+		}
+	}
+}
+
+// A lease that was marked as over, and was damaged then, is not taken up again: others have its units.
+func TestMarkIsDamaged(t *testing.T) {
+	w := quiet(t, 3, 6)
+	p := w.processes[1]
+	name := p.m.Name()
+	p.cutTil = w.now + 3*w.lease
+	w.runUntil(w.now + 2*w.lease)
+	v := w.store.entries[memberPrefix+name]
+	if string(v.Data) != "m1 over" {
+		t.Fatalf("the lease is %q", v.Data)
+	}
+	v.Data, v.Version = []byte("garbage"), "damaged"
+	delete(w.store.before, v.Key)
+	w.store.dirty(memberPrefix)
+	w.settle(t, 3*w.lease)
+	if p.m.Name() == name {
+		t.Error("the life goes on")
+	}
+	if string(v.Data) != "m1 over" {
+		t.Errorf("the mark is still %q", v.Data)
+	}
+}
+
 // A member renews one lease, however many units it has: while nothing is found, nothing else is written.
 func TestOneLease(t *testing.T) {
 	for _, units := range []int{1, 300} {

@@ -29,7 +29,16 @@ const patience = 2
 // damaged notes that a unit's record cannot be read. Its owner writes it again under a higher term. Without an owner it becomes free.
 func (m *Member) damaged(now Instant, i int32, version Version) {
 	u := &m.units[i]
+	m.unreadable(&Value{Key: u.key, Version: version})
 	m.suspects(suspect{index: i, version: version, record: unitRecord{born: u.born, lost: u.lost}, above: u.term, damaged: true, since: now.Mono})
+}
+
+// unreadable tells once that a record is damaged.
+func (m *Member) unreadable(v *Value) {
+	if was, told := m.damages[v.Key]; !told || was != v.Version {
+		m.damages[v.Key] = v.Version
+		m.tell(Event{Kind: Unreadable, Key: v.Key})
+	}
 }
 
 // contradicts says whether the record does not go on from what is known. Terms grow, and within a term the release is the last

@@ -25,6 +25,7 @@ type Event struct {
 	Missing bool
 	From    string // of Gained: the life of the owner before, if its lease is over
 	To      string // of Lost: the member that has the unit now, if that is known
+	Key     string // of Unreadable
 	// Through is of Gained and Committed: findings up to this number are in the state, or were delivered.
 	Through uint64
 }
@@ -47,6 +48,8 @@ const (
 	Ended
 	// Rewritten: the store had lost the record of the unit, and this member has written it again.
 	Rewritten
+	// Unreadable: the record of this key is damaged. It is told once for each version.
+	Unreadable
 )
 
 // Member is one member of a group. It is a state machine. Tick, Take and the calls about units change it.
@@ -90,7 +93,8 @@ type Member struct {
 	plan     planner
 
 	suspected []suspect
-	lacking   bool // the latest list of units lacked some that had been in one
+	damages   map[string]Version // records that were told as unreadable
+	lacking   bool               // the latest list of units lacked some that had been in one
 
 	requests []Request
 	events   []Event
@@ -143,7 +147,7 @@ const gone = 2
 
 // NewMember makes a member of a group. It joins with the first Tick.
 func NewMember(c Config) *Member {
-	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}}
+	m := &Member{cfg: c, attempts: map[uint64]Instant{}, pending: map[uint64]pending{}, peerOf: map[string]int32{}, unitOf: map[string]int32{}, damages: map[string]Version{}}
 	m.ids.at = map[string]int32{}
 	m.lease.length = c.Lease
 	m.rename()
@@ -292,6 +296,9 @@ func (m *Member) readOwn(now Instant, p pending, r Reply) {
 		record, err = readMember(r.Value.Data)
 	}
 	switch {
+	case errors.Is(err, errRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it again
+		m.unreadable(&r.Value)
+		m.version = r.Value.Version
 	case err == nil && record.over, errors.Is(err, errRecord):
 		m.ended()
 	case err == nil:
@@ -374,18 +381,23 @@ func (m *Member) tookMembers(now Instant, asked pending, r Reply) {
 		p.name = name                             // the store's own text of it is compared faster the next time
 		m.changed = m.changed || p.missing > gone // it is back: a read was old
 		p.missing = 0
-		if p.version == v.Version || p.over {
+		if p.over {
+			m.markAgain(i, v)
+			continue
+		}
+		if p.version == v.Version {
 			continue
 		}
 		record, err := readMember(v.Data)
-		if err != nil {
-			continue // of a later version of this program: it is not judged
+		if err != nil { // damaged, or of a later version of this program: it is over if it does not change
+			m.unreadable(v)
+			record.away = p.away
 		}
 		if p.version == "" || record.over || record.away != p.away {
 			m.changed = true
 		}
 		p.version, p.since, p.away = v.Version, now.Mono, record.away
-		if p.over = record.over; p.over && i == m.me {
+		if p.over = err == nil && record.over; p.over && i == m.me {
 			m.ended()
 		}
 	}
@@ -438,6 +450,15 @@ func (m *Member) mark(i int32, op Op) {
 	p.marking = true
 	m.ask(Request{Op: op, Key: memberPrefix + p.name, Version: p.version, Data: memberRecord{over: true}.append(nil)},
 		pending{do: (*Member).marked, index: i})
+}
+
+// markAgain marks a lease as over whose mark is damaged.
+func (m *Member) markAgain(i int32, v *Value) {
+	if _, err := readMember(v.Data); err != nil && i != m.me && !m.peers[i].marking && !m.peers[i].grave {
+		m.unreadable(v)
+		m.peers[i].version = v.Version
+		m.mark(i, Update)
+	}
 }
 
 // marked is the answer to a mark. Anything but a success says nothing: the next list shows how it stands.

@@ -19,16 +19,17 @@ type process struct {
 	m    *Member
 	dead bool
 
-	rate      float64 // of its clocks
-	monoLost  time.Duration
-	wallShift time.Duration
-	pausedTil time.Duration // it does nothing
-	suspended bool          // Mono stands still while it is paused
-	cutTil    time.Duration // nothing reaches the store
-	lossyTil  time.Duration // requests and replies are lost and late
-	queue     []func()
-	workers   map[string]*worker
-	leaving   bool
+	rate       float64 // of its clocks
+	monoLost   time.Duration
+	wallShift  time.Duration
+	pausedTil  time.Duration  // it does nothing
+	suspended  bool           // Mono stands still while it is paused
+	cutTil     time.Duration  // nothing reaches the store
+	lossyTil   time.Duration  // requests and replies are lost and late
+	unreadable map[string]int // how often each record was told
+	queue      []func()
+	workers    map[string]*worker
+	leaving    bool
 }
 
 func (p *process) now() Instant {
@@ -142,6 +143,11 @@ func (p *process) send(r Request) {
 func (p *process) heed(e Event) {
 	w := p.w
 	switch e.Kind {
+	case Unreadable:
+		if p.unreadable == nil {
+			p.unreadable = map[string]int{}
+		}
+		p.unreadable[e.Key]++
 	case Gained:
 		who := fmt.Sprintf("%s %d", e.Unit, e.Term)
 		if other := w.owners[who]; other != nil {

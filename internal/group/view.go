@@ -35,6 +35,12 @@ func MemberOf(v Value) (id string, live bool) {
 	return IDOf(strings.TrimPrefix(v.Key, memberPrefix)), err == nil && !r.over
 }
 
+// Readable says whether the record of a lease can be read.
+func Readable(v Value) bool {
+	_, err := readMember(v.Data)
+	return err == nil
+}
+
 // IDOf is the ID of the member with a life of this name.
 func IDOf(life string) string {
 	id, _ := cutLife(life)

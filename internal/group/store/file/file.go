@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,9 +39,20 @@ type Store struct {
 	dir    string
 	device uint64 // that dir was on at the start; 0: not known
 
+	reread time.Duration // after so long, and up to twice as long, a file that was listed is read again
+
 	mu    sync.Mutex
-	known map[string][]byte // content of records that were listed, by file
+	known map[string]content // of records that were listed, by file
 }
+
+// content of a file. Nobody of the group writes to a file that has its name. But it may be damaged.
+type content struct {
+	data  []byte
+	until time.Time // then it is read again
+}
+
+// rereadAfter is the usual time. Files are read again one by one, not all at once.
+const rereadAfter = 10 * time.Second
 
 // Open opens the folder of a URL, file:///DIR. It does not make the folder: where a volume is not mounted, that would be a store of
 // this machine alone.
@@ -48,7 +60,7 @@ func Open(u *url.URL) (*Store, error) {
 	if u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) || u.RawQuery != "" {
 		return nil, fmt.Errorf("%s: want file:///DIR", u.Redacted())
 	}
-	s := &Store{dir: filepath.FromSlash(u.Path), known: map[string][]byte{}}
+	s := &Store{dir: filepath.FromSlash(u.Path), reread: rereadAfter, known: map[string]content{}}
 	if info, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s on this machine. Mount the volume that all members share. For a new group, make the folder once: mkdir %s", s.dir, s.dir)
 	} else if err != nil {
@@ -93,8 +105,9 @@ func (s *Store) versions(folder, key string) ([]version, error) {
 	for _, name := range names {
 		of, text, ok := strings.Cut(name, "@")
 		number, err := strconv.ParseUint(text, 10, 64)
-		if ok && err == nil && (key == "" || of == key) {
-			all = append(all, version{of, number})
+		v := version{of, number}
+		if ok && err == nil && (key == "" || of == key) && v.file() == name { // another file is not of this store
+			all = append(all, v)
 		}
 	}
 	slices.SortFunc(all, func(a, b version) int { return strings.Compare(a.file(), b.file()) })
@@ -167,27 +180,29 @@ func (s *Store) read(folder string, all []version) ([]group.Value, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var values []group.Value
-	known := map[string][]byte{}
+	known := map[string]content{}
+	now := time.Now()
 	for i, v := range all {
 		if i+1 < len(all) && all[i+1].key == v.key {
 			continue
 		}
 		path := filepath.Join(folder, v.file())
-		data, ok := s.known[path]
-		if !ok {
-			var err error
-			if data, err = os.ReadFile(filepath.Join(s.dir, path)); err != nil {
+		c, ok := s.known[path]
+		if !ok || now.After(c.until) {
+			data, err := os.ReadFile(filepath.Join(s.dir, path))
+			if err != nil {
 				return nil, err
 			}
+			c = content{data, now.Add(s.reread + mathrand.N(s.reread))}
 		}
-		known[path] = data
-		if len(data) > 0 {
-			values = append(values, group.Value{Key: folder + "/" + v.key, Version: versionOf(v.number), Data: data})
+		known[path] = c
+		if len(c.data) > 0 {
+			values = append(values, group.Value{Key: folder + "/" + v.key, Version: versionOf(v.number), Data: c.data})
 		}
 	}
-	for path, data := range s.known { // of other folders
+	for path, c := range s.known { // of other folders
 		if filepath.Dir(path) != folder {
-			known[path] = data
+			known[path] = c
 		}
 	}
 	s.known = known
@@ -278,21 +293,30 @@ func lastOf(all []version) uint64 {
 	return all[len(all)-1].number
 }
 
-// first is the number of first versions. It stands in the folder, so that each member has the same.
+// first is the number of first versions. It stands in the folder, so that each member has the same. If the file is damaged another one
+// takes its place. All members find the same one, since they look in one order.
 func (s *Store) first() (uint64, error) {
-	path := filepath.Join(s.dir, firstFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		now := strconv.FormatInt(max(time.Now().UnixNano(), 1), 10)
-		if err := s.link(firstFile, []byte(now)); err != nil && !errors.Is(err, group.ErrConflict) {
+	for damaged := 0; ; damaged++ {
+		name := firstFile
+		if damaged > 0 {
+			name = fmt.Sprint(firstFile, "-", damaged)
+		}
+		path := filepath.Join(s.dir, name)
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			now := strconv.FormatInt(max(time.Now().UnixNano(), 1), 10)
+			if err := s.link(name, []byte(now)); err != nil && !errors.Is(err, group.ErrConflict) {
+				return 0, err
+			}
+			text, err = os.ReadFile(path)
+		}
+		if err != nil {
 			return 0, err
 		}
-		text, err = os.ReadFile(path)
+		if number, err := strconv.ParseUint(string(text), 10, 63); err == nil && number > 0 {
+			return number, nil
+		}
 	}
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseUint(string(text), 10, 63)
 }
 
 // link gives new content a name that no file has. It answers with ErrConflict if one has it. When it
