@@ -234,12 +234,12 @@ func TestRemovedUnderASlowReaderWithAFilter(t *testing.T) {
 	}
 	r := s.read(Options{Subjects: []string{"events.b"}, MaxMessages: 8}, ingest.Cursor{Next: 1})
 	r.note(<-r.out)
-	time.Sleep(blocked / 2) // what was asked for is here
+	time.Sleep(blocked / 4) // what was asked for is here
 	s.remove(381)
 	s.publish("events.b", "m", "m")
 	for !slices.Contains(r.offsets, 402) {
-		time.Sleep(blocked / 2)
 		r.note(<-r.out)
+		time.Sleep(blocked / 2)
 	}
 	r.wantGaps("381-382")
 }
