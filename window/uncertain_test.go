@@ -58,7 +58,7 @@ func TestUncertainIsCountedApart(t *testing.T) {
 	tell(true, [3]int64{2, 1, 2})
 }
 
-// A finding that others stood for, as they were all uncertain, counts when it is certain.
+// A finding that another one stood for, as both were uncertain, counts when it is certain. It does so behind a restart too.
 func TestSilentBecomesCertain(t *testing.T) {
 	m, _ := toldMachine()
 	for _, id := range []string{"a", "b"} {
@@ -68,6 +68,14 @@ func TestSilentBecomesCertain(t *testing.T) {
 	}
 	if got := counted(m); got != [3]int64{0, 0, 1} {
 		t.Fatalf("counted %v", got)
+	}
+	again, _ := toldMachine()
+	if err := again.ReadState(m.AppendState(nil)); err != nil {
+		t.Fatal(err)
+	}
+	m = again
+	if got := counted(m); got != [3]int64{0, 0, 1} {
+		t.Fatalf("counted %v behind a restart", got)
 	}
 	b := violation("b", "causal")
 	b.Revision = 2
