@@ -29,7 +29,7 @@ const patience = 2
 // leastPatience is the least time of this wait. A store may show a damaged record some seconds late: see rereadAfter of store/file.
 const leastPatience = 6 * time.Second
 
-// waits says whether this member leaves a damaged record of a unit to its owner: the owner that it knows lives, or there may be another one.
+// waits says whether this member leaves a damaged record of a unit to the owner. The owner that it knows may live, or there may be another one.
 func (m *Member) waits(now Instant, s *suspect) bool {
 	u := &m.units[s.index]
 	if u.hold != nil {
