@@ -299,6 +299,28 @@ func TestUnitIsDamaged(t *testing.T) {
 	}
 }
 
+// A store may show a living owner late that its record is damaged. Nobody takes the unit from it meanwhile.
+func TestDamagedUnitOfLivingOwner(t *testing.T) {
+	w := quiet(t, 2, 1)
+	p := w.processes[0]
+	if len(p.workers) > 0 {
+		p = w.processes[1]
+	}
+	m, now := p.m, p.now()
+	u := &m.units[0]
+	values := []Value{{Key: u.key, Version: "damaged", Data: []byte("garbage")}}
+	m.Requests()
+	m.damaged(now, 0, "damaged")
+	now.Mono += 100 * w.lease
+	if m.lift(now, values); len(m.Requests()) > 0 {
+		t.Error("the unit is taken from an owner that lives")
+	}
+	m.peers[u.owner].over = true
+	if m.lift(now, values); len(m.Requests()) != 1 {
+		t.Error("the record of an owner that is gone stays damaged")
+	}
+}
+
 // A lease that cannot be read is written anew by its member, which keeps its units. If its member is killed it is over after its length, also for
 // members that never saw it whole.
 func TestLeaseIsDamaged(t *testing.T) {

@@ -26,6 +26,23 @@ type suspect struct {
 // any other one has lost its lease.
 const patience = 2
 
+// leastPatience is the least time of this wait. A store may show a damaged record some seconds late: see rereadAfter of store/file.
+const leastPatience = 6 * time.Second
+
+// waits says whether this member leaves a damaged record of a unit to the owner. The owner that it knows may live, or there may be another one.
+func (m *Member) waits(now Instant, s *suspect) bool {
+	u := &m.units[s.index]
+	if u.hold != nil {
+		return false
+	}
+	if u.owner >= 0 && u.owner != m.me {
+		if p := &m.peers[u.owner]; !p.over && p.version != "" && p.missing < gone {
+			return true
+		}
+	}
+	return now.Mono-s.since < max(patience*m.cfg.Lease, leastPatience)
+}
+
 // damaged notes that a unit's record cannot be read. Its owner writes it again under a higher term. Without an owner it becomes free.
 func (m *Member) damaged(now Instant, i int32, version Version) {
 	u := &m.units[i]
@@ -88,7 +105,7 @@ func (m *Member) lift(now Instant, values []Value) {
 			continue
 		}
 		m.suspected = append(m.suspected, s) // until the list shows another one
-		if s.damaged && u.hold == nil && now.Mono-s.since < patience*m.cfg.Lease {
+		if s.damaged && m.waits(now, &s) {
 			continue
 		}
 		if s.record.term = max(u.term, s.above) + 1; s.damaged && u.hold != nil {

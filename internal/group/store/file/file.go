@@ -52,7 +52,7 @@ type content struct {
 }
 
 // rereadAfter is the usual time. Files are read again one by one, not all at once.
-const rereadAfter = 10 * time.Second
+const rereadAfter = 2 * time.Second
 
 // Open opens the folder of a URL, file:///DIR. It does not make the folder: where a volume is not mounted, that would be a store of
 // this machine alone.

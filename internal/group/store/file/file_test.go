@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/group"
 	"github.com/isowatch/isowatch/internal/group/store"
@@ -168,4 +169,44 @@ func folder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// TestDamagedFiles: a file that is damaged after it was listed shows soon. The file with the first number may be damaged too, and files of
+// others are left alone.
+func TestDamagedFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.reread = 10 * time.Millisecond
+	if _, err := s.Create(t.Context(), "a/b", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	list := func() string {
+		all, err := s.List(t.Context(), "a/")
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		return string(all[0].Data)
+	}
+	list()
+	files, err := filepath.Glob(filepath.Join(dir, "a", "b@*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	for path, text := range map[string]string{files[0]: "garbage", filepath.Join(dir, "a", "b@9999999999999999999"): "other", filepath.Join(dir, firstFile): "x"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); list() != "garbage"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the damage does not show")
+		}
+	}
+	if _, err := s.Create(t.Context(), "a/c", []byte("1")); err != nil {
+		t.Error(err)
+	}
+	first, err := s.first()
+	if again, err2 := open(t, dir).first(); err != nil || err2 != nil || first != again {
+		t.Errorf("first numbers are %d and %d (%v, %v)", first, again, err, err2)
+	}
 }
