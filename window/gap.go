@@ -27,8 +27,15 @@ func (g *Gap) texts(source string) (headline, explanation string) {
 	if strings.HasPrefix(g.Reason, StateLost) {
 		return "The group has lost what it knew of the records of " + g.Partition + ".", g.Partition + ": " + g.Reason
 	}
-	return "Records of " + g.Partition + " are lost.", fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason)
+	lost := "are lost"
+	if strings.Contains(g.Reason, Perhaps) {
+		lost = "may be lost"
+	}
+	return fmt.Sprintf("Records of %s %s.", g.Partition, lost), fmt.Sprintf("records of %s %s: %s", g.Partition, lost, g.Reason)
 }
+
+// Perhaps is in the reason of a gap if it is not known whether the lost records were of the input.
+const Perhaps = ", and may have "
 
 const (
 	apartCause = "Records of the source come by several streams, subjects or topics. Records without a source all have the source default, by whichever subject they come."

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/isolation"
@@ -13,6 +14,15 @@ func TestLostInputIsNamed(t *testing.T) {
 	m.Lose(Gap{Partition: "file:a\n.jsonl", From: 1, To: 1, Reason: "it was truncated"}, 1, &eff)
 	if len(eff.Findings) != 1 || eff.Findings[0].Headline != `Records of file:a\x0a.jsonl are lost.` {
 		t.Errorf("%+v", eff.Findings)
+	}
+}
+
+// It is not always known whether what was removed was of the input.
+func TestPerhapsLost(t *testing.T) {
+	var eff Effects
+	New(Config{}).Lose(Gap{Partition: "nats:S", From: 3, To: 9, Reason: "some were removed, and may have been of these subjects"}, 0, &eff)
+	if f := eff.Findings[0]; f.Headline != "Records of nats:S may be lost." || !strings.HasPrefix(f.Explanation, "records of nats:S may be lost: some") {
+		t.Errorf("%s: %s", f.Headline, f.Explanation)
 	}
 }
 

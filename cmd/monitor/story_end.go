@@ -30,10 +30,11 @@ func (s *story) fateOf(p *planted, lasted time.Duration) (f fate, why string) {
 	switch {
 	case p.as != nil && p.as.alerted:
 		return alerted, ""
+	case s.unanswered[p.Txn] || s.unanswered[p.Other]:
+		p.as = nil // a finding that is allowed is about something else
+		return noTrace, "a client got no answer to its COMMIT, so nobody knows whether that was committed"
 	case p.as != nil:
 		return allowed, ""
-	case s.unanswered[p.Txn] || s.unanswered[p.Other]:
-		return noTrace, "a client got no answer to its COMMIT, so nobody knows whether that was committed"
 	case p.Bug == "stale read":
 		return noTrace, "the client had met nothing newer before, so nothing shows that the data were old"
 	case lasted-p.at < 2*s.patience: // a busy machine takes longer

@@ -55,6 +55,7 @@ func tellStory(t *testing.T) {
 		found("f1", "monotonic reads violated", "G-single-item-process", true, "old"),
 		found("f2", "lost update", "lost-update", false, "a", "b"),
 		found("f3", "aborted read", "G1a", false, "r", "w"),
+		found("f4", "causality violation", "G-single-item-process", true, "f"), // nobody knows whether e was committed
 	}); err != nil {
 		t.Fatal(err)
 	}
