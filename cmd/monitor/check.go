@@ -120,6 +120,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 	others := &others{}
 	table := newChecked()
 	var reports []whole.Report
+	var values []any // the same, in the form of JSON
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
 		tellDeadLetters(t, a)
 		r := a.Report
@@ -128,6 +129,10 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 			table.unreadable(a.File)
 			if output == "junit" {
 				suite.unreadable(a.File, a.Err)
+			}
+			if file.path != "" {
+				reports = append(reports, whole.Report{File: a.File, Error: reasonOf(a.Err)})
+				values = append(values, unreadableFile{a.File, reasonOf(a.Err)})
 			}
 			return tellUnreadable(t, a.File, output, a.Err)
 		}
@@ -139,7 +144,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 		}
 		worst = max(worst, rank(r.Outcome()))
 		if file.path != "" {
-			reports = append(reports, *r)
+			reports, values = append(reports, *r), append(values, *r)
 		}
 		table.add(r)
 		for i := range r.Findings {
@@ -164,7 +169,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 		_, err = t.stdout.Write(table.append(end))
 	}
 	if !errors.Is(err, context.Canceled) { // also where standard output takes no more
-		err = errors.Join(err, file.write(reports, func() *page.Report { return reportPage("monitor check", reports) }))
+		err = errors.Join(err, file.write(values, func() *page.Report { return reportPage("monitor check", reports) }))
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -217,13 +222,16 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 func tellUnreadable(t *terminal, file, output string, fault error) error {
 	reason := reasonOf(fault)
 	if output == "jsonl" {
-		return json.NewEncoder(t.stdout).Encode(struct {
-			File  string `json:"file"`
-			Error string `json:"error"`
-		}{file, reason})
+		return json.NewEncoder(t.stdout).Encode(unreadableFile{file, reason})
 	}
 	t.fail(fmt.Errorf("%s cannot be read: %s", printable(file), reason))
 	return nil
+}
+
+// unreadableFile stands in the place of the report on a file.
+type unreadableFile struct {
+	File  string `json:"file"`
+	Error string `json:"error"`
 }
 
 // reasonOf is why a file cannot be read; the file is named beside it.

@@ -49,6 +49,9 @@ func reportPage(heading string, reports []whole.Report) *page.Report {
 
 // partOf is the part of a page about one file or source, with so many of its findings.
 func partOf(r *whole.Report, most int) page.Part {
+	if r.Error != "" {
+		return page.Part{Heading: r.File, Fault: finding.OneLine(r.Error)}
+	}
 	part := page.Part{Heading: r.File, Notes: r.Notes, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers}
 	for i := range r.Panes {
 		p := &r.Panes[i]

@@ -101,6 +101,9 @@ type Report struct {
 
 	Numbers words.Numbers `json:"-"` // in positions
 
+	// Error is why the file cannot be read. Then nothing else is set but File. "": it was read.
+	Error string `json:"-"`
+
 	reads int64 // that were taken in
 }
 

@@ -34,6 +34,7 @@ type Report struct {
 // Part is about one history or source.
 type Part struct {
 	Heading  string // "": none
+	Fault    string // why the history could not be read; "": it was read
 	Facts    []Fact // what was checked, and what came out
 	Verdicts []Verdict
 	Notes    []string // what the records cannot show
