@@ -222,6 +222,8 @@ type stateRecord struct {
 	data    []byte
 }
 
+// append writes the record. Its head never changes. The data behind it name the layout of the state.
+// So an older member knows a later layout from damage.
 func (r stateRecord) append(to []byte) []byte {
 	to = fmt.Appendf(to, "s1 %d %d %d\n", r.term, r.number, r.through)
 	return append(to, r.data...)

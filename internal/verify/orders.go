@@ -60,13 +60,13 @@ func checkOrdersIn(w *finding.Witness, budget int) error {
 	for i := range w.Choices {
 		open[i] = &w.Choices[i]
 	}
-	switch none := o.none(open, &budget); {
+	switch {
+	case o.none(open, &budget):
+		return nil
 	case budget < 0:
 		return fmt.Errorf("the choices have too many ways out to try them all at %s", w.Level)
-	case !none:
-		return fmt.Errorf("the choices leave an order that %s allows", w.Level)
 	}
-	return nil
+	return fmt.Errorf("the choices leave an order that %s allows", w.Level)
 }
 
 // none says whether every way out of the choices closes a cycle; false also when the
