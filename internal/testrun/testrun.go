@@ -82,7 +82,7 @@ func Run(run func() int) int {
 	}
 	leftOver()
 	dir := filepath.Join(memory, prefix+strconv.Itoa(os.Getpid()))
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o711); err != nil { // a server of a test may run as another user
 		return run()
 	}
 	defer os.RemoveAll(dir)
