@@ -33,7 +33,7 @@ type Cursor struct {
 
 // Gap is input known to be lost: it was not delivered, and cannot be.
 type Gap struct {
-	From, To int64 // offsets, To exclusive; equal when the extent is unknown
+	From, To int64  // offsets, To exclusive; equal when the extent is unknown
 	Reason   string // with ", and may have been ..." if it is not known whether records of the input were lost
 }
 
