@@ -99,7 +99,9 @@ func TestGroupStateIsDamaged(t *testing.T) {
 			r.records = records[:400]
 			r.publish(t.Context(), t, 5*time.Second)
 			r.await(t, "findings of all units", func() bool { return len(r.texts()) > 3*40 })
+			r.mu.Lock()
 			read := r.last
+			r.mu.Unlock()
 			time.Sleep(2 * groupLease) // the places are written once in a lease
 			for _, m := range r.members {
 				killMember(t, m)
