@@ -108,10 +108,12 @@ func noSuchGroup(ctx context.Context, s groupstore.Store) error {
 	if _, err := s.Get(ctx, settingsKey); !errors.Is(err, group.ErrNotFound) {
 		return nil // it has members, and no units yet
 	}
-	all, err := groupstore.Others(ctx, s)
+	all, known, err := groupstore.Neighbours(ctx, s)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: group state: %w", ErrConfig, err)
+	case known:
+		return nil // its records were removed
 	case len(all) == 0:
 		return fmt.Errorf("%w: group state: no group has used this store: name another one with --group-state", ErrConfig)
 	}

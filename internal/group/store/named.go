@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/internal/group"
@@ -32,12 +33,15 @@ func Names(ctx context.Context, s Store) (all []string, err error) {
 	return all, err
 }
 
-// Others are the names of all groups in the store. s is a part of the store.
-func Others(ctx context.Context, s Store) ([]string, error) {
-	if n, ok := s.(named); ok {
+// Neighbours are the names of all groups in the store, in order. s is the part of the store of one group, and known says whether that
+// group has used the store.
+func Neighbours(ctx context.Context, s Store) (all []string, known bool, err error) {
+	n, ok := s.(named)
+	if ok {
 		s = n.Store
 	}
-	return Names(ctx, s)
+	all, err = Names(ctx, s)
+	return all, ok && slices.Contains(all, strings.TrimSuffix(n.word, "_")), err
 }
 
 type named struct {
