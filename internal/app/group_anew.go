@@ -254,8 +254,13 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 		from = map[string]ingest.Cursor{}
 	}
 	var chunks []ingest.Chunk
+	waits := map[string]bool{} // the partitions whose gap ends with the first record
 	for _, name := range slices.Sorted(maps.Keys(s.Cursors)) {
-		if _, ok := from[name]; ok || s.Cursors[name].Next < 0 {
+		if _, ok := from[name]; ok {
+			continue
+		}
+		if s.unread(name) {
+			waits[name] = true
 			continue
 		}
 		from[name] = s.Cursors[name]
@@ -268,7 +273,7 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 			return nil
 		}
 	}
-	if len(s.Cursors) > 0 {
+	if len(s.Cursors) > 0 && len(waits) == 0 {
 		return s.Source.Run(ctx, from, out)
 	}
 	told := map[string]bool{}
@@ -282,7 +287,7 @@ func (s fresh) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<
 		ended <- s.Source.Run(ctx, from, read)
 	}()
 	for c := range read {
-		if first := firstOf(&c); !told[c.Partition] && first >= 0 {
+		if first := firstOf(&c); !told[c.Partition] && first >= 0 && (waits[c.Partition] || len(s.Cursors) == 0) {
 			told[c.Partition] = true
 			c.Gaps = append(s.gap(c.Partition, first), c.Gaps...)
 		}

@@ -123,3 +123,36 @@ func TestBeginsAnewNamesRange(t *testing.T) {
 		t.Errorf("c has a cursor, and the gaps %v", got["c"])
 	}
 }
+
+// TestBeginsAnewWhereNothingWasRead: one window ago nothing had been read of a partition. It begins with the oldest record, and a gap says so. The other
+// partition begins at its place, and one that came later has no gap.
+func TestBeginsAnewWhereNothingWasRead(t *testing.T) {
+	at := func(name string, offset int64) ingest.Chunk {
+		return ingest.Chunk{Partition: name, Cursor: ingest.Cursor{Next: offset + 1}, Messages: []ingest.Message{{Offset: offset}}}
+	}
+	input := chunks{at("a", 4), at("a", 5), at("b", 30), at("new", 0), at("again", 0)}
+	s := fresh{Source: input, beginning: beginning{
+		Cursors: map[string]ingest.Cursor{"a": {Next: -1}, "b": {Next: 30}, "again": {Next: -1}}, Read: map[string]int64{"a": 9, "b": 40, "again": 2}, Reason: "lost",
+	}}
+	out := make(chan ingest.Chunk, 10)
+	if err := s.Run(t.Context(), nil, out); err != nil {
+		t.Fatal(err)
+	}
+	close(out)
+	got := map[string][]ingest.Gap{}
+	for c := range out {
+		got[c.Partition] = append(got[c.Partition], c.Gaps...)
+	}
+	for name, want := range map[string]ingest.Gap{
+		"a":     {From: 0, To: 4, Reason: "lost. It was read up to 9, less than a window, and is read again from 4 on: what came before is not known"},
+		"b":     {From: 0, To: 30, Reason: "lost. It was read up to 40, and is read again from 30 on, a window before: what came before is not known"},
+		"again": {From: 0, To: 0, Reason: "lost. It was read up to 2, and is read again from 0 on, from the beginning of the input"},
+	} {
+		if len(got[name]) != 1 || got[name][0] != want {
+			t.Errorf("%s has the gaps %+v, want %+v", name, got[name], want)
+		}
+	}
+	if len(got["new"]) != 0 {
+		t.Errorf("what is new has the gaps %v", got["new"])
+	}
+}

@@ -27,6 +27,12 @@ type beginning struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// unread says whether nothing of the partition had been read at the place: it begins with the oldest record.
+func (b *beginning) unread(partition string) bool {
+	c, ok := b.Cursors[partition]
+	return ok && c.Next < 0
+}
+
 // known says whether b tells where to begin.
 func (b *beginning) known() bool { return len(b.Cursors) > 0 || b.Oldest }
 
@@ -46,7 +52,7 @@ func (b *beginning) why(partition string, begins int64) string {
 		return b.Reason + ": what came before is not known"
 	case begins <= 1: // brokers count from 0 or 1
 		return fmt.Sprintf("%s. It was read up to %d, and is read again from %d on, from the beginning of the input", b.Reason, read, begins)
-	case b.Oldest:
+	case b.Oldest || b.unread(partition):
 		return fmt.Sprintf("%s. It was read up to %d, less than a window, and is read again from %d on: what came before is not known", b.Reason, read, begins)
 	}
 	return fmt.Sprintf("%s. It was read up to %d, and is read again from %d on, a window before: what came before is not known", b.Reason, read, begins)
