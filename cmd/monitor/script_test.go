@@ -16,7 +16,7 @@ import (
 
 // TestMain lets several scripts run at once: they wait for services most of their time.
 func TestMain(m *testing.M) {
-	testrun.Waiting(10)
+	testrun.Waiting(14)
 	testscript.Main(inMemory{m}, map[string]func(){"monitor": main})
 }
 
