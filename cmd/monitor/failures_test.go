@@ -195,6 +195,9 @@ func TestFailures(t *testing.T) {
 	named := strings.NewReplacer("IN_USE_PORT", port, "IN_USE", l.Addr().String())
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
+			if strings.Contains(f.args, " --duration ") { // it may run for so long
+				t.Parallel()
+			}
 			for _, form := range []string{"text", "json"} {
 				code, said := ended(t, append(strings.Fields(named.Replace(f.args)), "--log-format", form)...)
 				if code != exitUsage || !regexp.MustCompile(f.says).MatchString(said) {
@@ -270,11 +273,16 @@ func TestJSONLines(t *testing.T) {
 		{"probe sim:serializable --duration 1s --http off -o jsonl", 3},
 		{"workload sim:serializable --duration 1s --to records.jsonl", 2},
 	} {
-		_, said := ended(t, append(strings.Fields(c.args), "--log-format", "json")...)
-		wantJSON(t, said)
-		if n := strings.Count(said, "\n"); n < c.lines {
-			t.Errorf("monitor %s: %d lines, want at least %d:\n%s", c.args, n, c.lines, said)
-		}
+		t.Run(c.args, func(t *testing.T) {
+			if strings.Contains(c.args, " --duration ") { // it runs for so long
+				t.Parallel()
+			}
+			_, said := ended(t, append(strings.Fields(c.args), "--log-format", "json")...)
+			wantJSON(t, said)
+			if n := strings.Count(said, "\n"); n < c.lines {
+				t.Errorf("monitor %s: %d lines, want at least %d:\n%s", c.args, n, c.lines, said)
+			}
+		})
 	}
 	// The file of settings can ask for it too, and the environment.
 	if _, said := ended(t, "run", "--config", "log.yaml", "--stdin"); strings.Count(said, "\n") < 2 {

@@ -18,6 +18,7 @@ import (
 // service ends though nothing comes in, with the exit code of what a user can mend, and says what
 // to do.
 func TestFilesGone(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(data string) error{
 		"removed":    os.RemoveAll,
 		"moved away": func(data string) error { return os.Rename(data, data+".away") },
@@ -57,6 +58,7 @@ func TestFilesGone(t *testing.T) {
 
 // TestFolderMadeReadOnly: the same for a folder that can no longer be written to.
 func TestFolderMadeReadOnly(t *testing.T) {
+	t.Parallel()
 	if root := t.TempDir(); os.Getuid() == 0 { // whom a mode does not keep from writing
 		if out, err := exec.Command("chattr", "+i", root).CombinedOutput(); err != nil {
 			t.Skipf("needs a file system on which chattr +i works, as root: %v: %s", err, out)

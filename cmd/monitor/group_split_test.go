@@ -13,7 +13,7 @@ import (
 func TestGroupSplitSource(t *testing.T) {
 	t.Parallel()
 	r := newGroupRun(t, nil, natsGroup, "file")
-	r.flags = []string{"--http", "127.0.0.1:0"}
+	r.flags = []string{"--http", "127.0.0.1:0", "--window", "1s", "--max-transaction", "1s"}
 	r.start(t, "a")
 	split := func() (lost int) {
 		r.mu.Lock()

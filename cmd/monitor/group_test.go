@@ -183,12 +183,13 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := groupSources * len(checkedIDs(t, history))
+	parts := together{t: t}
+	defer parts.wait()
 	for input, open := range groupInputs {
 		if !slices.ContainsFunc(cases, func(c groupCase) bool { return c.input == input }) {
 			continue
 		}
-		t.Run(input, func(t *testing.T) {
-			t.Parallel()
+		parts.run(input, func(t *testing.T) {
 			if cluster := groupClusters[input]; cluster != nil && len(cases) > len(groupCases) {
 				open = cluster(t)
 			}

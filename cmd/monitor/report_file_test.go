@@ -13,6 +13,7 @@ import (
 // A report survives a reader that closes standard output: monitor check --report r.html f | head -1. Without --report the command
 // ends like any other then.
 func TestReportOutlivesItsReader(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("monitor") // TestMain has made it
 	if err != nil {
 		t.Fatal(err)

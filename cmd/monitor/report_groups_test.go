@@ -61,6 +61,7 @@ func TestReportHasEachGroup(t *testing.T) {
 
 // The example of a late group has its records as they came in, and the JSON has all findings.
 func TestReportOfManyFindings(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var log strings.Builder
 	lost := func(n int, name, key string) {

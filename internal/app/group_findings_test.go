@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/isowatch/isowatch/internal/group"
 	groupstore "github.com/isowatch/isowatch/internal/group/store"
@@ -37,4 +38,36 @@ func TestFindingsWaitForALeader(t *testing.T) {
 	if err := GroupStored(ended, &electing{refuses: 2}, Findings, none, unread); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
+}
+
+// damaged is a store with the record of one unit, whose state cannot be read.
+type damaged struct {
+	groupstore.Store
+	asked int // for the state
+}
+
+func (s *damaged) List(_ context.Context, prefix string) ([]group.Value, error) {
+	if prefix != "unit/" {
+		return nil, nil
+	}
+	return []group.Value{{Key: "unit/nats=3AS", Data: []byte("u1 1 - -")}}, nil
+}
+
+func (s *damaged) Get(_ context.Context, key string) (group.Value, error) {
+	if key != group.StateKey("nats:S") {
+		return group.Value{}, group.ErrNotFound
+	}
+	s.asked++
+	return group.Value{Key: key, Data: []byte("garbage")}, nil
+}
+
+// TestFindingsOfDamagedStates: a store that answers is not asked for long. A group may have a thousand units that are damaged.
+func TestFindingsOfDamagedStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, failed := &damaged{}, 0
+		err := GroupStored(t.Context(), s, Findings, func([]byte) error { return nil }, func(string, error) { failed++ })
+		if err != nil || failed != 1 || s.asked != missingReads {
+			t.Errorf("%v; %d units failed, and their states were asked for %d times, want %d", err, failed, s.asked, missingReads)
+		}
+	})
 }

@@ -324,7 +324,7 @@ func GroupStored(ctx context.Context, s groupstore.Store, kind Kind, fn func(rec
 // leader does not answer for some seconds.
 const (
 	patientReads = 20
-	missingReads = 4 // of what is not there
+	missingReads = 4 // of what is not there, or is damaged: an owner may be writing it again
 	readPause    = 500 * time.Millisecond
 )
 
@@ -338,7 +338,7 @@ func patiently(ctx context.Context, read func() error) (err error) {
 				return errors.Join(err, context.Cause(ctx))
 			}
 		}
-		if err = read(); err == nil || errors.Is(err, group.ErrNotFound) && try+1 >= missingReads {
+		if err = read(); err == nil || (unreadable(err) || errors.Is(err, group.ErrRecord)) && try+1 >= missingReads {
 			break
 		}
 	}

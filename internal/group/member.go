@@ -296,10 +296,10 @@ func (m *Member) readOwn(now Instant, p pending, r Reply) {
 		record, err = readMember(r.Value.Data)
 	}
 	switch {
-	case errors.Is(err, errRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it again
+	case errors.Is(err, ErrRecord) && m.Left(now) > 0: // nobody can have marked it, so it is damaged: the next renewal writes it again
 		m.unreadable(&r.Value)
 		m.version = r.Value.Version
-	case err == nil && record.over, errors.Is(err, errRecord):
+	case err == nil && record.over, errors.Is(err, ErrRecord):
 		m.ended()
 	case err == nil:
 		m.away = record.away

@@ -116,8 +116,10 @@ func (r memberRecord) append(to []byte) []byte {
 	return strconv.AppendUint(append(to, word...), r.number, 10)
 }
 
+// ErrRecord marks a record that is damaged.
+var ErrRecord = errors.New("a record that cannot be read")
+
 var (
-	errRecord  = errors.New("a record that cannot be read")
 	memberLive = []byte("m1 live ")
 	memberAway = []byte("m1 away ")
 	memberOver = []byte("m1 over")
@@ -134,7 +136,7 @@ func readMember(data []byte) (r memberRecord, err error) {
 	case bytes.Equal(data, memberOver):
 		r.over = true
 	default:
-		err = errRecord
+		err = ErrRecord
 	}
 	return r, err
 }
@@ -191,7 +193,7 @@ func readUnit(data []byte) (r unitText, err error) {
 	home, rest, lined := cutSpace(home)
 	born, lost, ok4 := cutSpace(rest)
 	if !ok || !ok2 || !ok3 || named && len(home) == 0 || lined && !ok4 {
-		return r, errRecord
+		return r, ErrRecord
 	}
 	r.owner, r.next, r.home, r.born = noDash(owner), noDash(next), noDash(home), noDash(born)
 	if r.term, err = parseNumber(term); err == nil && lined {
@@ -233,7 +235,7 @@ func readState(data []byte) (r stateRecord, err error) {
 	head, rest, ok := bytes.Cut(data, []byte("\n"))
 	parts := strings.Split(string(head), " ")
 	if !ok || len(parts) != 4 || parts[0] != "s1" {
-		return r, errRecord
+		return r, ErrRecord
 	}
 	for i, to := range []*uint64{&r.term, &r.number, &r.through} {
 		n, err := parseNumber([]byte(parts[i+1]))
@@ -248,11 +250,11 @@ func readState(data []byte) (r stateRecord, err error) {
 
 func parseNumber(text []byte) (n uint64, err error) {
 	if len(text) == 0 || len(text) > 19 {
-		return 0, errRecord
+		return 0, ErrRecord
 	}
 	for _, c := range text {
 		if c < '0' || c > '9' {
-			return 0, errRecord
+			return 0, ErrRecord
 		}
 		n = n*10 + uint64(c-'0')
 	}

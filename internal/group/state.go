@@ -42,7 +42,7 @@ func (m *Member) tookState(_ Instant, p pending, r Reply) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		h.version, h.missing = "", h.missing || h.term > 1 && !h.ready
-	case r.Err == nil && errors.Is(err, errRecord): // it is damaged: there is nothing to go on from, and its version can be replaced
+	case r.Err == nil && errors.Is(err, ErrRecord): // it is damaged: there is nothing to go on from, and its version can be replaced
 		h.version, h.missing = r.Value.Version, h.missing || !h.ready
 	case err != nil:
 		h.again = true
