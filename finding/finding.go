@@ -57,6 +57,7 @@ type Finding struct {
 	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	Edges         []Edge            `json:"edges,omitempty"`
 	About         *About            `json:"about,omitempty"`     // without edges: the read that shows it
+	Core          *Core             `json:"core,omitempty"`      // without edges: what has no order
 	Positions     map[string]string `json:"positions,omitempty"` // of the records in the input, by the transaction's id
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`
@@ -112,6 +113,18 @@ type About struct {
 	Op    int    `json:"op"` // its place in the record's list of operations, from 0
 	Key   string `json:"key"`
 	Value string `json:"value,omitempty"` // canonical JSON: what the anomaly is about
+}
+
+// Core is what a finding without a cycle rests on, where all orders of its transactions were tried.
+type Core struct {
+	Ops   []Op   `json:"ops,omitempty"`   // without the reads among them, there would be an order
+	Edges []Edge `json:"edges,omitempty"` // dependencies that hold in each order: not a cycle
+}
+
+// Op is an operation of a finding's record.
+type Op struct {
+	Txn string `json:"txn"`
+	Op  int    `json:"op"` // its place in the record's list of operations, from 0
 }
 
 // Edge is one edge of a finding's cycle, with what proves it.

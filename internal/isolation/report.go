@@ -96,7 +96,7 @@ func (n Name) fillFacts(f *finding.Finding, w *witness, expect Level) {
 		f.ElleNot = anomalyOf("G0").elleNot
 	}
 	f.Txns, f.Edges, f.Levels, f.Names, f.Endpoints = nil, nil, nil, nil, nil
-	f.Headline, f.About, f.Explanation = "", nil, ""
+	f.Headline, f.About, f.Core, f.Explanation = "", nil, nil, ""
 	for i := range w.members() {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
@@ -122,6 +122,7 @@ func (n Name) fillTexts(f *finding.Finding, w *witness) {
 	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
 		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
 	}
+	f.Core = coreOf(w, told, raw)
 	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)
 }
 

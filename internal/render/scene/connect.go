@@ -10,7 +10,16 @@ import (
 
 // connect adds the arrows, and marks the operations at their ends.
 func (s *Scene) connect() {
-	for i, e := range s.Finding.Edges {
+	edges := s.Finding.Edges
+	if c := s.Finding.Core; c != nil {
+		edges = slices.Concat(edges, c.Edges)
+		for _, o := range c.Ops {
+			if i := s.IndexOf(o.Txn); i >= 0 && o.Op < len(s.Members[i].ops()) {
+				s.Members[i].mark(o.Op)
+			}
+		}
+	}
+	for i, e := range edges {
 		a := Arrow{Edge: e, From: s.IndexOf(e.From), To: s.IndexOf(e.To), FromOp: -1, ToOp: -1, Step: i + 1}
 		from, to := &s.Members[a.From], &s.Members[a.To]
 		switch e.Type {
