@@ -57,7 +57,6 @@ type Finding struct {
 	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	Edges         []Edge            `json:"edges,omitempty"`
 	About         *About            `json:"about,omitempty"`     // without edges: the read that shows it
-	Core          *Core             `json:"core,omitempty"`      // without edges: what has no order
 	Positions     map[string]string `json:"positions,omitempty"` // of the records in the input, by the transaction's id
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`
@@ -69,11 +68,11 @@ type Finding struct {
 	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
 	Raw           []Raw             `json:"raw,omitempty"`         // records as they came in: set where one finding is asked for, and not sent to sinks
 	Ends
-	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
-	WithdrawnBy     string            `json:"withdrawn_by,omitempty"`     // of one that had left and was withdrawn: LateRecord, LateOutcome, Repetition or OtherRecord
-	Hidden          bool              `json:"hidden,omitempty"`           // hashes stand in place of values in its texts and edges
-	Cut             bool              `json:"cut,omitempty"`              // there are more transactions or edges than it names
-	PageURL         string            `json:"page_url,omitempty"`         // of its page: set on its way to a sink, and not stored. The last key (alert)
+	Grounds
+	WithdrawnBy string `json:"withdrawn_by,omitempty"` // of one that had left and was withdrawn: LateRecord, LateOutcome, Repetition or OtherRecord
+	Hidden      bool   `json:"hidden,omitempty"`       // hashes stand in place of values in its texts and edges
+	Cut         bool   `json:"cut,omitempty"`          // there are more transactions or edges than it names
+	PageURL     string `json:"page_url,omitempty"`     // of its page: set on its way to a sink, and not stored. The last key (alert)
 }
 
 // Causes of a withdrawal.
@@ -115,7 +114,13 @@ type About struct {
 	Value string `json:"value,omitempty"` // canonical JSON: what the anomaly is about
 }
 
-// Core is what a finding without a cycle rests on, where all orders of its transactions were tried.
+// Grounds has the proof of some findings without a cycle.
+type Grounds struct {
+	Core            *Core             `json:"core,omitempty"`             // of results without an order
+	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
+}
+
+// Core has the operations and the dependencies of a finding whose orders were all tried.
 type Core struct {
 	Ops   []Op   `json:"ops,omitempty"`   // without the reads among them, there would be an order
 	Edges []Edge `json:"edges,omitempty"` // dependencies that hold in each order: not a cycle

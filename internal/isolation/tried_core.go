@@ -10,8 +10,8 @@ import (
 // maxCoreOps bounds the operations of a core that a finding names.
 const maxCoreOps = 256
 
-// coreOf is what w, whose orders were all tried, rests on. told is w as texts name it, and raw gives its keys as they
-// were recorded.
+// coreOf has the operations and the dependencies of w, whose orders were all tried. told is w as texts name it, and raw
+// gives its keys as they were recorded.
 func coreOf(w, told *witness, raw func(key string) string) *finding.Core {
 	if len(w.Essential) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func linkSentence(w *witness, e *finding.Dependency) string {
 	return because(w, e)
 }
 
-// changed is what the transaction at the end of an anti-dependency did: to a key, or to an element of a set.
+// changed names the change at the end of an anti-dependency: of a key, or of an element of a set.
 func changed(w *witness, e *finding.Dependency) string {
 	for i := range w.Txns[e.To].Ops {
 		o := &w.Txns[e.To].Ops[i]

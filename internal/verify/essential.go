@@ -12,9 +12,9 @@ import (
 // transactions takes some dozens.
 const maxEssentialSteps = 100_000
 
-// Essential takes keys, and then reads, out of a witness whose orders are all tried, as long as there is no
-// order at any of the levels. What is left are the operations that matter: reads that the proof needs, and
-// writes of their keys. Between their transactions are dependencies that hold in each order.
+// Essential takes keys, and then reads, out of a witness whose orders are all tried. There is no order
+// at any level then. The operations that are left matter: reads that the proof needs, and writes of
+// their keys. Between their transactions are dependencies that hold in each order.
 //
 // To leave out a key, or a read, is to ask for less: if there is no order then, there was none before. A write
 // cannot be left out alone, since others may have read past it.
@@ -203,7 +203,7 @@ func addLink(links []finding.Dependency, e finding.Dependency) []finding.Depende
 	return append(links, e)
 }
 
-// sourceOf has the one transaction that wrote what i saw, and for a list those of its elements.
+// sourceOf has the one transaction that wrote what i saw. For a list it has the one of each element.
 func (x *tried) sourceOf(i int, v *view) (links []finding.Dependency) {
 	key := x.cellOf(v.cell).key
 	link := func(value string, wrote func(j int) bool) {

@@ -55,7 +55,7 @@ func TestScene(t *testing.T) {
 		"two records of one transaction": {
 			finding.Finding{
 				Txns: []string{"A", "B"}, Anomaly: "contradictory-record",
-				Positions: map[string]string{"A": "p:1"}, SecondPositions: map[string]string{"A": "p:2", "B": "p:3"},
+				Positions: map[string]string{"A": "p:1"}, Grounds: finding.Grounds{SecondPositions: map[string]string{"A": "p:2", "B": "p:3"}},
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1},{"op":"r","key":"y","value":1}]}`,
 					`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"r","key":"y","value":1},{"op":"r","key":"z","value":1}]}`,
 					`{"txn":"B","status":"aborted","ops":[{"op":"w","key":"x","value":3}]}`),
@@ -213,10 +213,10 @@ func TestScene(t *testing.T) {
 		"no order, by trial": {
 			finding.Finding{
 				Txns: []string{"A", "B", "C"},
-				Core: &finding.Core{
+				Grounds: finding.Grounds{Core: &finding.Core{
 					Ops:   []finding.Op{{Txn: "A", Op: 1}, {Txn: "B"}, {Txn: "C"}, {Txn: "C", Op: 9}, {Txn: "D"}},
 					Edges: []finding.Edge{{From: "A", To: "C", Type: "wr", Key: "x", Value: "1"}, {From: "C", To: "B", Type: "rw", Key: "x"}, {From: "B", To: "C", Type: "realtime"}},
-				},
+				}},
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"y","value":1},{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"B","status":"committed","ops":[{"op":"delete","key":"x"}]}`,
 					`{"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"r","key":"z","value":1}]}`),

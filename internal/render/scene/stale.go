@@ -72,8 +72,8 @@ func shown(o *event.RecordOp) (value string, told bool) {
 	return o.Seen, o.Seen != ""
 }
 
-// connectFailed links a cas that failed with the write of what it expected, which it missed for sure: all writes of something
-// else ended before that one began, or began when the cas was over.
+// connectFailed links a cas that failed with the write of what it expected, where it missed that for sure. Then all writes of
+// something else ended before that one began, or began when the cas was over.
 func (s *Scene) connectFailed(at, op int) {
 	reader := &s.Members[at]
 	o := &reader.Record.Ops[op]
