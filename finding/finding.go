@@ -140,5 +140,6 @@ type Edge struct {
 	Key      string `json:"key,omitempty"`
 	Value    string `json:"value,omitempty"` // canonical JSON
 	Evidence string `json:"evidence"`
-	Derived  bool   `json:"derived,omitempty"` // it follows from others: the evidence tells how
+	Derived  bool   `json:"derived,omitempty"`  // it follows from others: the evidence tells how
+	ShownBy  string `json:"shown_by,omitempty"` // the transaction whose read of a list shows it, where that is a third one
 }

@@ -119,12 +119,12 @@ func boundOps(all []finding.Op) []finding.Op {
 func bounded(e *finding.Edge) finding.Edge {
 	return finding.Edge{
 		From: cutName(e.From), To: cutName(e.To), Type: e.Type, Key: cutName(e.Key),
-		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue), Derived: e.Derived,
+		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue), Derived: e.Derived, ShownBy: cutName(e.ShownBy),
 	}
 }
 
 func sizeOf(e *finding.Edge) int {
-	return len(e.From) + len(e.To) + len(e.Key) + len(e.Value) + len(e.Evidence)
+	return len(e.From) + len(e.To) + len(e.ShownBy) + len(e.Key) + len(e.Value) + len(e.Evidence)
 }
 
 // boundMap is the part of of that speaks of the transactions that f names. It must follow

@@ -210,6 +210,16 @@ func TestScene(t *testing.T) {
 			},
 			"C: [cas x 1 to 3]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\nC 0 -rw-> B 0\n",
 		},
+		"a read shows the order of two appends": {
+			finding.Finding{
+				Txns:  []string{"A", "B"},
+				Edges: []finding.Edge{{From: "A", To: "B", Type: "ww", Key: "l", Value: "1", ShownBy: "C"}, {From: "B", To: "A", Type: "realtime"}},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"append","key":"l","value":2}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"append","key":"l","value":1}]}`,
+					`{"txn":"C","status":"committed","ops":[{"op":"r","key":"l","value":[2]},{"op":"r","key":"l","value":[2,1]}]}`),
+			},
+			"A: [append l 2]*\nB: [append l 1]*\nC: [r l [2]] [r l [2,1]]*\nA 0 -ww-> B 0\nB -1 -realtime-> A -1\nA 0 -wr-> C 1\nB 0 -wr-> C 1\n",
+		},
 		"no order, by trial": {
 			finding.Finding{
 				Txns: []string{"A", "B", "C"},
