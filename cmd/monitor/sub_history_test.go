@@ -80,6 +80,15 @@ func TestSubHistories(t *testing.T) {
 	}
 }
 
+// The operations that an unattributed read is about matter, in its picture and timeline. Others do not.
+func TestUnattributedReadMatters(t *testing.T) {
+	found := findingsOf(t, "history.jsonl", `{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":7},{"op":"r","key":"x","value":7},{"op":"r","key":"y","value":7}]}`,
+		"check --contract capture=partial")
+	if len(found) != 1 || found[0].Core == nil || !slices.Equal(found[0].Core.Ops, []finding.Op{{Txn: "A", Op: 2}}) {
+		t.Errorf("%+v", found)
+	}
+}
+
 // findingsOf checks a history.
 func findingsOf(t *testing.T, name, history, command string) []finding.Finding {
 	t.Helper()

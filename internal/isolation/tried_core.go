@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -13,6 +14,9 @@ const maxCoreOps = 256
 // coreOf has the operations and the dependencies of w, whose orders were all tried. told is w as texts name it, and raw
 // gives its keys as they were recorded.
 func coreOf(w, told *witness, raw func(key string) string) *finding.Core {
+	if w.Anomaly == finding.UnattributedRead {
+		return unattributed(w)
+	}
 	if len(w.Essential) == 0 {
 		return nil
 	}
@@ -26,6 +30,23 @@ func coreOf(w, told *witness, raw func(key string) string) *finding.Core {
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
 			Key: raw(e.Key), Value: Cut(e.Value, maxValue), Evidence: Cut(told.shorten(linkSentence(told, e)), maxValue), Derived: e.Label == finding.RW,
 		})
+	}
+	return c
+}
+
+// unattributed has the operations that saw or replaced the value, nil where none is known.
+func unattributed(w *witness) *finding.Core {
+	c := &finding.Core{}
+	for i := range w.Txns[0].Ops {
+		o := &w.Txns[0].Ops[i]
+		row := func(r event.RecordRow) bool { return r.Key == w.Key && r.Value == w.Value }
+		about := o.Key == w.Key && (o.Value == w.Value || o.Expected == w.Value || o.Seen == w.Value || slices.Contains(o.Elems, w.Value))
+		if about || slices.ContainsFunc(o.Rows, row) {
+			c.Ops = append(c.Ops, finding.Op{Txn: w.Txns[0].ID, Op: i})
+		}
+	}
+	if len(c.Ops) == 0 || len(c.Ops) > maxCoreOps {
+		return nil
 	}
 	return c
 }

@@ -103,7 +103,7 @@ func (s *Scene) linkShown() {
 			if appended < 0 || slices.ContainsFunc(s.Arrows, linked) {
 				continue
 			}
-			link := finding.Edge{From: id, To: e.ShownBy, Type: "wr", Key: e.Key, Value: s.Members[from].Record.Ops[appended].Value, Evidence: e.Evidence}
+			link := finding.Edge{From: id, To: e.ShownBy, Type: "wr", Key: e.Key, Value: s.Members[from].Record.Ops[appended].Value}
 			s.add(Arrow{Edge: link, From: from, To: at, FromOp: appended, ToOp: op})
 		}
 	}
