@@ -139,7 +139,7 @@ func (o *core) addSources(f *openFinding) {
 const maxSources = 16
 
 // sourcesOf are the records of those in memory who wrote what the transactions read, and what these read, the nearest first.
-// With them, a check of the finding's records alone has no reads of nobody.
+// With them, a check of the finding's records alone finds no garbage reads.
 func (o *core) sourcesOf(txns []uint32) (records []event.Record) {
 	known := slices.Clone(txns)
 	for i := 0; i < len(known) && len(records) < maxSources; i++ {

@@ -9,8 +9,8 @@ import (
 // maxShown bounds the elements of a list whose appends Sources looks for.
 const maxShown = 64
 
-// Sources appends to dst the transactions in memory that wrote what n read, and did not abort. Of a list it has
-// those of all elements, unless these are too many.
+// Sources appends to dst the transactions in memory that wrote what n read, and did not abort. A list has a
+// writer for each element: they are left out where there are too many.
 func (s *State) Sources(dst []uint32, n uint32) []uint32 {
 	for id := s.Txns[n].Reads; id != 0; id = s.Readers[id].NextOfTxn {
 		v := s.Readers[id].Version

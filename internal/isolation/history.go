@@ -32,8 +32,8 @@ func SetHistory(f *finding.Finding, txns, sources []event.Record, textOf func(*e
 	AddHistory(f, sources, textOf)
 }
 
-// AddHistory notes the records of who wrote what f's transactions read, unless they are there already, as far as there is
-// room for all.
+// AddHistory notes sources, transactions that wrote what f's transactions read, unless they are there already. It stops
+// where there is no room.
 func AddHistory(f *finding.Finding, sources []event.Record, textOf func(*event.Record) []byte) {
 	size := 0
 	for i := range f.History {

@@ -175,7 +175,9 @@ func (s *Scene) connectRead(about *finding.About) {
 	if op < 0 {
 		return
 	}
-	s.invite(about)
+	if s.Finding.Anomaly != "incompatible-order" { // two reads show it
+		s.invite(about)
+	}
 	if s.Finding.Anomaly == "nonlinearizable" { // all operations on the key together have no order
 		s.markKey(about.Key)
 		s.connectStale(at, op)
