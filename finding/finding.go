@@ -68,11 +68,11 @@ type Finding struct {
 	NoEvidence    bool              `json:"no_evidence,omitempty"` // retention has dropped its history
 	Raw           []Raw             `json:"raw,omitempty"`         // records as they came in: set where one finding is asked for, and not sent to sinks
 	Ends
-	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
-	WithdrawnBy     string            `json:"withdrawn_by,omitempty"`     // of one that had left and was withdrawn: LateRecord, LateOutcome, Repetition or OtherRecord
-	Hidden          bool              `json:"hidden,omitempty"`           // hashes stand in place of values in its texts and edges
-	Cut             bool              `json:"cut,omitempty"`              // there are more transactions or edges than it names
-	PageURL         string            `json:"page_url,omitempty"`         // of its page: set on its way to a sink, and not stored. The last key (alert)
+	Grounds
+	WithdrawnBy string `json:"withdrawn_by,omitempty"` // of one that had left and was withdrawn: LateRecord, LateOutcome, Repetition or OtherRecord
+	Hidden      bool   `json:"hidden,omitempty"`       // hashes stand in place of values in its texts and edges
+	Cut         bool   `json:"cut,omitempty"`          // there are more transactions or edges than it names
+	PageURL     string `json:"page_url,omitempty"`     // of its page: set on its way to a sink, and not stored. The last key (alert)
 }
 
 // Causes of a withdrawal.
@@ -114,6 +114,24 @@ type About struct {
 	Value string `json:"value,omitempty"` // canonical JSON: what the anomaly is about
 }
 
+// Grounds has the proof of some findings without a cycle.
+type Grounds struct {
+	Core            *Core             `json:"core,omitempty"`             // of results without an order
+	SecondPositions map[string]string `json:"second_positions,omitempty"` // of second records with these ids, which are not kept: contradictory-record
+}
+
+// Core has the operations and the dependencies of a finding whose orders were all tried.
+type Core struct {
+	Ops   []Op   `json:"ops,omitempty"`   // without the reads among them, there would be an order
+	Edges []Edge `json:"edges,omitempty"` // dependencies that hold in each order: not a cycle
+}
+
+// Op is an operation of a finding's record.
+type Op struct {
+	Txn string `json:"txn"`
+	Op  int    `json:"op"` // its place in the record's list of operations, from 0
+}
+
 // Edge is one edge of a finding's cycle, with what proves it.
 type Edge struct {
 	From     string `json:"from"`
@@ -122,5 +140,6 @@ type Edge struct {
 	Key      string `json:"key,omitempty"`
 	Value    string `json:"value,omitempty"` // canonical JSON
 	Evidence string `json:"evidence"`
-	Derived  bool   `json:"derived,omitempty"` // it follows from others: the evidence tells how
+	Derived  bool   `json:"derived,omitempty"`  // it follows from others: the evidence tells how
+	ShownBy  string `json:"shown_by,omitempty"` // the transaction whose read of a list shows it, where that is a third one
 }

@@ -16,7 +16,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, of := range []reflect.Type{reflect.TypeFor[finding.Finding](), reflect.TypeFor[finding.Edge](), reflect.TypeFor[finding.Mark](), reflect.TypeFor[finding.About]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[finding.Finding](), reflect.TypeFor[finding.Edge](), reflect.TypeFor[finding.Mark](), reflect.TypeFor[finding.About](), reflect.TypeFor[finding.Core](), reflect.TypeFor[finding.Op]()} {
 		for _, field := range reflect.VisibleFields(of) {
 			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !field.Anonymous {
 				names = append(names, name)

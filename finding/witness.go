@@ -44,6 +44,15 @@ type Witness struct {
 	// nothing. If they show something in every case, they are a choice.
 	Repeated []DuplicateRead
 	Level    string // by its name
+	// Essential are the operations that matter where orders are tried, and Links dependencies that hold in
+	// each order. The proof does not need them.
+	Essential []Place
+	Links     []Dependency
+}
+
+// Place is an operation of a witness.
+type Place struct {
+	Txn, Op int // the index into Witness.Txns, and into its operations
 }
 
 // Dependency is one edge of a witness, in terms of the recorded operations only.

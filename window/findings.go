@@ -25,7 +25,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	h.rest(f, w)
 	h.reports.boundUnshown(f)
 	if f.untold == nil {
-		isolation.SetHistory(&f.Finding, h.restingOn(f, w), h.decoded.text)
+		h.setHistory(f, w)
 	}
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
@@ -143,7 +143,7 @@ func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.shares = shares(w, f.Finding.Anomaly)
 	s.rest(f, w)
 	if s.leaveUntold(f, name, w); f.untold == nil {
-		isolation.SetHistory(&f.Finding, s.restingOn(f, w), s.decoded.text)
+		s.setHistory(f, w)
 	}
 	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 	f.Finding.State = finding.Provisional
@@ -190,6 +190,7 @@ func (h *finder) conclude(f *openFinding) {
 		}
 	}
 	h.reports.decideShown(f)
+	h.addSources(f)
 	if f.Finding.State != finding.Final { // it is after the end of an input
 		f.Finding.State = finding.Final
 		h.reports.emit(f)

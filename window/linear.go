@@ -107,6 +107,7 @@ func (s *reports) toldNonlinearizable(k *linearKey) bool {
 func (l *linearizing) linearKeys() []linearKey {
 	at := map[string]int{}
 	var keys []linearKey
+	changed := map[string]bool{} // by epoch and key: a write is left out, so that nothing follows from the others
 	l.infer.EachTaken(func(n uint32) {
 		r := l.record(n)
 		if r.Flags&event.Stale != 0 {
@@ -123,6 +124,7 @@ func (l *linearizing) linearKeys() []linearKey {
 			s, ok := linearStep(o, r.Status == event.Unknown)
 			if !ok {
 				l.linear.Why = fmt.Sprintf("operations of the kind %s", o.Kind)
+				changed[r.Epoch+"\x00"+o.Key] = changed[r.Epoch+"\x00"+o.Key] || o.Writes() || o.Kind == event.Inc
 				continue
 			}
 			if s == nil {
@@ -149,6 +151,7 @@ func (l *linearizing) linearKeys() []linearKey {
 			keys[i].txns = append(keys[i].txns, n)
 		}
 	})
+	keys = slices.DeleteFunc(keys, func(k linearKey) bool { return changed[k.epoch+"\x00"+k.name] })
 	slices.SortStableFunc(keys, func(a, b linearKey) int { return strings.Compare(a.name, b.name) })
 	return keys
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // A finding about a transaction of unknown outcome rests on the values by which others saw it
@@ -106,9 +107,9 @@ func (m *Machine) countVoid() {
 	}
 }
 
-// restingOn are the records of the transactions that f rests on: the members of the witness,
+// setHistory notes the records of the transactions that f rests on: the members of the witness,
 // and the readers that saw unknown ones.
-func (o *core) restingOn(f *openFinding, w *finding.Witness) []event.Record {
+func (o *core) setHistory(f *openFinding, w *finding.Witness) {
 	var observers []uint32
 	known := slices.Concat(f.members, f.shown)
 	for _, n := range known {
@@ -121,6 +122,33 @@ func (o *core) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 	for _, n := range observers {
 		if !slices.Contains(known, n) {
 			records = append(records, o.record(n))
+			known = append(known, n)
+		}
+	}
+	isolation.SetHistory(&f.Finding, records, o.sourcesOf(known), o.decoded.text)
+}
+
+// addSources notes the records of writers that came behind f.
+func (o *core) addSources(f *openFinding) {
+	if f.untold == nil && len(f.Finding.History) > 0 {
+		isolation.AddHistory(&f.Finding, o.sourcesOf(slices.Concat(f.members, f.shown)), o.decoded.text)
+	}
+}
+
+// maxSources bounds the records that a finding carries beside those that it rests on.
+const maxSources = 16
+
+// sourcesOf are the records of those in memory who wrote what the transactions read, and what these read, the nearest first.
+// With them, a check of the finding's records alone finds no garbage reads.
+func (o *core) sourcesOf(txns []uint32) (records []event.Record) {
+	known := slices.Clone(txns)
+	for i := 0; i < len(known) && len(records) < maxSources; i++ {
+		from := o.infer.Sources(nil, known[i])
+		o.byArrival(from)
+		for _, n := range from {
+			if !slices.Contains(known, n) && len(records) < maxSources {
+				known, records = append(known, n), append(records, o.record(n))
+			}
 		}
 	}
 	return records

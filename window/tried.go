@@ -270,6 +270,7 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 			return
 		}
 	}
+	w.Essential, w.Links = verify.Essential(&w, isolation.LevelNames(weakest))
 	f.Finding.Certain = true
 	m.finder.publish(f, isolation.NameTried(weakest), &w)
 }

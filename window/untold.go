@@ -62,6 +62,6 @@ func (o *core) Tell(f *finding.Finding) {
 		w.Txns = append(w.Txns, o.record(n))
 	}
 	of.name.FillTexts(f, &w)
-	isolation.SetHistory(f, slices.Clone(w.Txns), o.decoded.text)
+	isolation.SetHistory(f, slices.Clone(w.Txns), o.sourcesOf(of.txns), o.decoded.text)
 	isolation.Bound(f)
 }

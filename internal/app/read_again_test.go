@@ -75,7 +75,7 @@ func TestBothRecordsAreReadAgain(t *testing.T) {
 	for _, had := range [][]finding.Raw{nil, {{Txn: "A", Position: second, Text: two}}} {
 		f := finding.Finding{
 			Source: "s", Txns: []string{"A"}, Raw: had,
-			Positions: map[string]string{"A": first}, SecondPositions: map[string]string{"A": second},
+			Positions: map[string]string{"A": first}, Grounds: finding.Grounds{SecondPositions: map[string]string{"A": second}},
 		}
 		(&asksAgain{}).readAgain(&f)
 		got := map[string]string{}

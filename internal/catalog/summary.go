@@ -64,6 +64,11 @@ func GroupOf(f *finding.Finding) Group {
 	if f.About != nil {
 		keys = append(keys, f.About.Key)
 	}
+	if f.Core != nil {
+		for i := range f.Core.Edges {
+			keys = append(keys, f.Core.Edges[i].Key)
+		}
+	}
 	return groupOf(f.Source, f.Anomaly, f.Kind, f.Names, patterns(f.Epoch, keys), f.Endpoints)
 }
 
@@ -160,9 +165,10 @@ type stored struct {
 	Also       []string          `json:"also_refutes"`
 	Ended      []string          `json:"ended"`
 	LastAt     string            `json:"last_at"`
-	Edges      []struct {
-		Key string `json:"key"`
-	} `json:"edges"`
+	Edges      []keyed           `json:"edges"`
+	Core       struct {
+		Edges []keyed `json:"edges"`
+	} `json:"core"`
 	History []struct {
 		Txn     string          `json:"txn"`
 		Session string          `json:"session"`
@@ -178,6 +184,11 @@ type stored struct {
 	} `json:"history"`
 }
 
+// keyed is the part of an edge that is read.
+type keyed struct {
+	Key string `json:"key"`
+}
+
 // Summarize reads a stored finding.
 func Summarize(order uint64, text []byte) (Summary, error) {
 	var x stored
@@ -190,6 +201,9 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 	}
 	if x.About != nil {
 		keys = append(keys, x.About.Key)
+	}
+	for i := range x.Core.Edges {
+		keys = append(keys, x.Core.Edges[i].Key)
 	}
 	s := Summary{
 		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, patterns(x.Epoch, keys), x.Endpoints),

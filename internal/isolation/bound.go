@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,7 +48,10 @@ func Bound(f *finding.Finding) {
 	f.FirstPosition, f.LastPosition = cutName(f.FirstPosition), cutName(f.LastPosition)
 	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
 	boundTxns(f)
-	boundEdges(f)
+	f.Edges = boundEdges(f, f.Edges)
+	if c := f.Core; c != nil {
+		f.Core = &finding.Core{Ops: boundOps(c.Ops), Edges: boundEdges(f, c.Edges)}
+	}
 	for _, of := range []*map[string]string{&f.Levels, &f.Names, &f.Endpoints, &f.Positions, &f.SecondPositions} {
 		*of = boundMap(f, *of)
 	}
@@ -80,38 +84,47 @@ func boundTxns(f *finding.Finding) {
 }
 
 // boundEdges keeps the first edges where all are too long.
-func boundEdges(f *finding.Finding) {
+func boundEdges(f *finding.Finding, all []finding.Edge) []finding.Edge {
 	size, long := 0, false
-	for i := range f.Edges {
-		b := bounded(&f.Edges[i])
+	for i := range all {
+		b := bounded(&all[i])
 		size += sizeOf(&b)
-		long = long || b != f.Edges[i]
+		long = long || b != all[i]
 	}
 	if size <= maxEdges && !long {
-		return
+		return all
 	}
 	var edges []finding.Edge
 	size = 0
-	for i := range f.Edges {
-		b := bounded(&f.Edges[i])
+	for i := range all {
+		b := bounded(&all[i])
 		if size += sizeOf(&b); size > maxEdges {
 			f.Cut = true
 			break
 		}
 		edges = append(edges, b)
 	}
-	f.Edges = edges
+	return edges
+}
+
+// boundOps are the operations, with ids as a finding has them.
+func boundOps(all []finding.Op) []finding.Op {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Txn = cutName(all[i].Txn)
+	}
+	return all
 }
 
 func bounded(e *finding.Edge) finding.Edge {
 	return finding.Edge{
 		From: cutName(e.From), To: cutName(e.To), Type: e.Type, Key: cutName(e.Key),
-		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue), Derived: e.Derived,
+		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue), Derived: e.Derived, ShownBy: cutName(e.ShownBy),
 	}
 }
 
 func sizeOf(e *finding.Edge) int {
-	return len(e.From) + len(e.To) + len(e.Key) + len(e.Value) + len(e.Evidence)
+	return len(e.From) + len(e.To) + len(e.ShownBy) + len(e.Key) + len(e.Value) + len(e.Evidence)
 }
 
 // boundMap is the part of of that speaks of the transactions that f names. It must follow

@@ -159,8 +159,12 @@ func keysOfChoices(w *witness) string {
 	return keyList(keys)
 }
 
-// keysRead are the keys that the transactions read, those that several used before others.
+// keysRead are the keys that the transactions read, those that several used before others. Where it is known which
+// operations matter, they are the keys of these.
 func keysRead(w *witness) (keys []string) {
+	if len(w.Essential) > 0 {
+		return essential(w)
+	}
 	by := map[string][]string{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {

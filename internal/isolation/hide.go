@@ -72,7 +72,7 @@ func (n Name) FillHidden(f *finding.Finding, of *finding.Witness, expect Level, 
 	}
 	if !of.ByVersion { // else values of edges are versions
 		w.Value = HideValue(key, of.Value)
-		w.Edges = hideEdges(key, of.Edges)
+		w.Edges, w.Links = hideEdges(key, of.Edges), hideEdges(key, of.Links)
 	}
 	n.Fill(f, &w, expect)
 	f.Hidden = true
@@ -93,8 +93,16 @@ func hideEdges(key string, edges []finding.Dependency) []finding.Dependency {
 // Withhold takes out the texts that may tell values.
 func Withhold(f *finding.Finding) {
 	f.Headline, f.Explanation, f.Hidden = "", Hidden, true
-	f.Edges = slices.Clone(f.Edges)
-	for i := range f.Edges {
-		f.Edges[i].Value, f.Edges[i].Evidence = "", Hidden
+	f.Edges = withheld(f.Edges)
+	if c := f.Core; c != nil {
+		f.Core = &finding.Core{Ops: c.Ops, Edges: withheld(c.Edges)}
 	}
+}
+
+func withheld(edges []finding.Edge) []finding.Edge {
+	edges = slices.Clone(edges)
+	for i := range edges {
+		edges[i].Value, edges[i].Evidence = "", Hidden
+	}
+	return edges
 }

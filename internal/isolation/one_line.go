@@ -24,7 +24,7 @@ func (w *witness) oneLine() (told *witness, raw func(key string) string) {
 	}
 	of := *w.Witness
 	of.Txns = recordsOf(of.Txns, line)
-	of.Edges = linesOf(of.Edges, line)
+	of.Edges, of.Links = linesOf(of.Edges, line), linesOf(of.Links, line)
 	of.Choices, of.Repeated, of.Deleted = slices.Clone(of.Choices), slices.Clone(of.Repeated), slices.Clone(of.Deleted)
 	for i := range of.Choices {
 		of.Choices[i].Key = line(of.Choices[i].Key)

@@ -96,7 +96,7 @@ func (n Name) fillFacts(f *finding.Finding, w *witness, expect Level) {
 		f.ElleNot = anomalyOf("G0").elleNot
 	}
 	f.Txns, f.Edges, f.Levels, f.Names, f.Endpoints = nil, nil, nil, nil, nil
-	f.Headline, f.About, f.Explanation = "", nil, ""
+	f.Headline, f.About, f.Core, f.Explanation = "", nil, nil, ""
 	for i := range w.members() {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
@@ -117,12 +117,28 @@ func (n Name) fillTexts(f *finding.Finding, w *witness) {
 		f.Edges = append(f.Edges, finding.Edge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
 			Key: raw(e.Key), Value: Cut(e.Value, maxValue), Evidence: Cut(told.shorten(e.evidence), maxValue), Derived: e.derived,
+			ShownBy: w.shownBy(&e.Dependency),
 		})
 	}
 	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
 		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
 	}
+	f.Core = coreOf(w, told, raw)
 	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)
+}
+
+// shownBy is the id of the transaction whose read of a list shows the order of two appends, "" for an edge that is shown otherwise.
+func (w *witness) shownBy(e *finding.Dependency) string {
+	if e.Shown < 0 || e.Shown == e.From || e.Shown == e.To || e.Label&(finding.WW|finding.Saturated) != finding.WW || w.Numeric || w.ByCommit {
+		return ""
+	}
+	t := &w.Txns[e.Shown]
+	if !slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == e.Key && o.Kind == event.Read && slices.Contains(o.Elems, e.Value)
+	}) {
+		return ""
+	}
+	return t.ID
 }
 
 // note keeps text by id in of, which may be nil, unless the text is empty.

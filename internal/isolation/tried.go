@@ -44,6 +44,9 @@ func NameTried(weakest []Level) Name {
 func triedSentence(w *witness) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "every order of these transactions that %s allows was tried, with every choice of what each read may have seen: no order explains all reads", w.Level)
+	for i := range w.Links {
+		fmt.Fprintf(&b, "\n  - %s", linkSentence(w, &w.Links[i]))
+	}
 	for i := range w.Txns {
 		t := &w.Txns[i]
 		for j := range t.Ops {

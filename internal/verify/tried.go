@@ -20,23 +20,29 @@ const MaxTried, maxTriedSteps = 12, 2_000_000
 func checkTried(w *finding.Witness) error { return checkTriedIn(w, maxTriedSteps) }
 
 func checkTriedIn(w *finding.Witness, steps int) error {
+	_, err := triedWithin(w, steps)
+	return err
+}
+
+// triedWithin also says how many steps it took.
+func triedWithin(w *finding.Witness, steps int) (taken int, err error) {
 	if len(w.Txns) < 1 || len(w.Txns) > MaxTried {
-		return fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), MaxTried)
+		return 0, fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), MaxTried)
 	}
 	x, err := triedAt(w.Level)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	x.w, x.steps, x.used = w, steps, make([]bool, len(w.Txns))
 	for i := range w.Txns {
 		t := &w.Txns[i]
 		switch {
 		case t.Status == event.Aborted:
-			return fmt.Errorf("%s aborted", t.ID)
+			return 0, fmt.Errorf("%s aborted", t.ID)
 		case t.Source != w.Txns[0].Source || t.Epoch != w.Txns[0].Epoch:
-			return errors.New("the transactions are of two histories")
+			return 0, errors.New("the transactions are of two histories")
 		case !addNumbers(t):
-			return fmt.Errorf("%s adds something that is not a number", t.ID)
+			return 0, fmt.Errorf("%s adds something that is not a number", t.ID)
 		}
 	}
 	x.cells = cellsOf(w)
@@ -50,11 +56,11 @@ func checkTriedIn(w *finding.Witness, steps int) error {
 	found := x.extend(nil, nil)
 	switch {
 	case x.steps <= 0:
-		return errors.New("there are too many orders to try")
+		return steps, errors.New("there are too many orders to try")
 	case found:
-		return fmt.Errorf("there is an order that %s allows", w.Level)
+		return steps - x.steps, fmt.Errorf("there is an order that %s allows", w.Level)
 	}
-	return nil
+	return steps - x.steps, nil
 }
 
 // addNumbers says whether all that t adds to counters are numbers. Sums wrap around as the

@@ -24,6 +24,10 @@ func (s *site) listJSON(w http.ResponseWriter, r *http.Request) {
 		s.failJSON(w, http.StatusInternalServerError, "findings cannot be read")
 		return
 	}
+	if len(page) == 0 && s.lacksGroup(q.Group) {
+		s.failJSON(w, http.StatusNotFound, noGroup)
+		return
+	}
 	if next != "" {
 		w.Header().Set("X-Next", next)
 	}

@@ -319,7 +319,7 @@ func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Val
 	}
 	if there, err := s.hasGroup(q.Group); err != nil || !there {
 		if err == nil {
-			s.failPage(w, http.StatusNotFound, "Not found", "There is no group of this key. Its findings may have been removed with old ones.")
+			s.failPage(w, http.StatusNotFound, "Not found", noGroup)
 			return
 		}
 		s.Log.Error("web: groups of findings failed", "err", err)
@@ -352,6 +352,18 @@ func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Val
 func (s *site) hasGroup(key string) (bool, error) {
 	all, index, err := s.Groups.Groups(Query{Group: key}, catalog.ByLast, 0, 1)
 	return err != nil || all.Total > 0 || index.Filling || index.Full, err
+}
+
+// noGroup is the answer about a group that is not there.
+const noGroup = "There is no group of this key. Its findings may have been removed with old ones."
+
+// lacksGroup says whether a query is for a group that is not there. Where that cannot be told, it is not.
+func (s *site) lacksGroup(key string) bool {
+	if key == "" || s.Groups == nil {
+		return false
+	}
+	there, err := s.hasGroup(key)
+	return err == nil && !there
 }
 
 // groupQuery reads a query, the order of groups, and how many are left out.

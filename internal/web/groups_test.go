@@ -260,6 +260,16 @@ func TestGroupPage(t *testing.T) {
 	if _, body, _ := get(handler, "/api/v1/findings?group="+key+"&limit=2"); strings.Count(body, `"group":"`+key+`"`) != 2 || strings.Contains(body, `"acknowledged"`) {
 		t.Errorf("the API: %s", body)
 	}
+	for _, path := range []string{"/list?group=zzz", "/api/v1/findings?group=zzz", "/findings?group=zzz"} {
+		if code, body, _ := get(handler, path); code != http.StatusNotFound || !strings.Contains(body, "There is no group of this key.") {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	for _, path := range []string{"/list?source=zzz&group=" + key, "/api/v1/findings?source=zzz&group=" + key} {
+		if code, _, _ := get(handler, path); code != http.StatusOK {
+			t.Errorf("%s: %d of a group that is there", path, code)
+		}
+	}
 }
 
 func TestGroupsJSON(t *testing.T) {

@@ -102,6 +102,10 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
 		return
 	}
+	if len(found) == 0 && s.lacksGroup(q.Group) {
+		s.failPage(w, http.StatusNotFound, "Not found", noGroup)
+		return
+	}
 	list := listPage{
 		frame: s.frame("Findings").withoutSources(s.Overview != nil),
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,

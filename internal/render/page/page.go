@@ -359,6 +359,9 @@ func (o *Options) stepOf(s *scene.Scene, i int) Step {
 	if a.From != a.To || a.FromOp != a.ToOp {
 		step.Ends = append(step.Ends, o.endOf(s.Finding, to, a.ToOp))
 	}
+	if i, op := s.ShowsOrder(&a.Edge); op >= 0 {
+		step.Ends = append(step.Ends, o.endOf(s.Finding, &s.Members[i], op))
+	}
 	for i := range step.Ends {
 		step.Ends[i].Dropped = s.Finding.NoEvidence
 	}

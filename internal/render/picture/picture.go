@@ -118,15 +118,21 @@ func (d *drawing) title() string {
 // description says in words what the picture shows.
 func (d *drawing) description() string {
 	var b strings.Builder
-	if len(d.finding.Edges) == 0 {
+	edges := d.finding.Edges
+	switch c := d.finding.Core; {
+	case c != nil && len(c.Edges) > 0:
+		b.WriteString("Transactions without an order.")
+		edges = c.Edges
+	case len(edges) == 0:
 		b.WriteString("Transactions:")
 		for i := range d.nodes {
 			b.WriteString(" " + d.nodes[i].name)
 		}
 		return b.String() + "."
+	default:
+		b.WriteString("Dependencies that contradict each other.")
 	}
-	b.WriteString("Dependencies that contradict each other.")
-	for _, e := range d.finding.Edges {
+	for _, e := range edges {
 		fmt.Fprintf(&b, " %s before %s (%s)", d.nameOf(e.From), d.nameOf(e.To), label(e))
 		if e.Evidence != "" {
 			b.WriteString(": " + e.Evidence)

@@ -144,7 +144,7 @@ func (t *timeline) write() {
 		if x.session != "" {
 			session = "session " + x.session
 		}
-		t.text("about", margin, y, session)
+		t.text("about", margin, y, clipTo(session, t.room()))
 		for _, m := range x.members {
 			t.writeTxn(m, y)
 			y += t.rowHeight(m)

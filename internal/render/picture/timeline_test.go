@@ -40,6 +40,20 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A long name of a session ends within the picture.
+func TestTimelineCutsSessions(t *testing.T) {
+	f := writeSkew()
+	long := strings.Repeat("host-pod-process-", 12)
+	f.History[0] = json.RawMessage(strings.Replace(string(f.History[0]), `"s0"`, `"`+long+`"`, 1))
+	for _, width := range []int{WideTime, NarrowTime} {
+		text, _ := wellFormed(t, Timeline(scene.New(&f), nil, width))
+		session := regexp.MustCompile("session host.*").FindString(text)
+		if n := len([]rune(session)); n < 30 || float64(n)*charWidth > float64(width-2*margin) {
+			t.Errorf("%d: %d letters: %s", width, n, session)
+		}
+	}
+}
+
 // What happened outside the transactions is at the edge with its distance, and no band. Each event has its
 // number and its offset in the legend.
 func TestTimelineMarksOutside(t *testing.T) {

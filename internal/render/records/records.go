@@ -33,7 +33,20 @@ func write(f *finding.Finding, format history.Format) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, ErrNone
 	}
+	inSessions(all)
 	var b bytes.Buffer
 	err := history.Write(&b, format, all)
 	return b.Bytes(), err
+}
+
+// inSessions puts records of one session that have numbers into the order of these: another checker takes the order of the lines.
+func inSessions(all []event.Record) {
+	for i := range all {
+		for j := i + 1; j < len(all); j++ {
+			a, b := &all[i], &all[j]
+			if a.Session != "" && a.Session == b.Session && a.Flags&b.Flags&event.HasSeq != 0 && b.Seq < a.Seq {
+				*a, *b = *b, *a
+			}
+		}
+	}
 }

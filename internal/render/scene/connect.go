@@ -10,7 +10,16 @@ import (
 
 // connect adds the arrows, and marks the operations at their ends.
 func (s *Scene) connect() {
-	for i, e := range s.Finding.Edges {
+	edges := s.Finding.Edges
+	if c := s.Finding.Core; c != nil {
+		edges = slices.Concat(edges, c.Edges)
+		for _, o := range c.Ops {
+			if i := s.IndexOf(o.Txn); i >= 0 && o.Op < len(s.Members[i].ops()) {
+				s.Members[i].mark(o.Op)
+			}
+		}
+	}
+	for i, e := range edges {
 		a := Arrow{Edge: e, From: s.IndexOf(e.From), To: s.IndexOf(e.To), FromOp: -1, ToOp: -1, Step: i + 1}
 		from, to := &s.Members[a.From], &s.Members[a.To]
 		switch e.Type {
@@ -29,6 +38,7 @@ func (s *Scene) connect() {
 	}
 	if len(s.Finding.Edges) > 0 {
 		s.linkSeen()
+		s.linkShown()
 		return
 	}
 	if a := s.Finding.About; a != nil {
@@ -67,6 +77,47 @@ func (s *Scene) linkSeen() {
 		edge := finding.Edge{From: m.ID, To: reader.ID, Type: "wr", Key: o.Key, Value: o.Value, Evidence: reader.Short + " read what " + m.Short + " wrote"}
 		s.add(Arrow{Edge: edge, From: writer, To: missed.From, FromOp: m.wrote(o.Key, o.Value), ToOp: missed.FromOp})
 	}
+}
+
+// linkShown links two appends with the read of a third transaction that shows their order.
+func (s *Scene) linkShown() {
+	for _, e := range s.Finding.Edges {
+		if e.ShownBy == "" {
+			continue
+		}
+		if i := slices.IndexFunc(s.Beside, func(m Member) bool { return m.ID == e.ShownBy }); i >= 0 && s.IndexOf(e.ShownBy) < 0 {
+			s.Members = append(s.Members, s.Beside[i])
+			s.Beside = slices.Delete(s.Beside, i, i+1)
+		}
+		at, op := s.ShowsOrder(&e)
+		if op < 0 {
+			continue
+		}
+		list := s.Members[at].Record.Ops[op].Elems
+		for _, id := range []string{e.From, e.To} {
+			from := s.IndexOf(id)
+			appended := last(s.Members[from].ops(), func(o *event.RecordOp) bool {
+				return o.Key == e.Key && o.Kind == event.Append && slices.Contains(list, o.Value)
+			})
+			linked := func(a Arrow) bool { return a.Type == "wr" && a.From == from && a.To == at && a.Key == e.Key }
+			if appended < 0 || slices.ContainsFunc(s.Arrows, linked) {
+				continue
+			}
+			link := finding.Edge{From: id, To: e.ShownBy, Type: "wr", Key: e.Key, Value: s.Members[from].Record.Ops[appended].Value}
+			s.add(Arrow{Edge: link, From: from, To: at, FromOp: appended, ToOp: op})
+		}
+	}
+}
+
+// ShowsOrder is the member whose read shows the order of e's appends, with the read; -1 where it is not known.
+func (s *Scene) ShowsOrder(e *finding.Edge) (member, op int) {
+	member = s.IndexOf(e.ShownBy)
+	if e.ShownBy == "" || member < 0 {
+		return member, -1
+	}
+	return member, slices.IndexFunc(s.Members[member].ops(), func(o event.RecordOp) bool {
+		return o.Key == e.Key && o.Kind == event.Read && slices.Contains(o.Elems, e.Value)
+	})
 }
 
 // markRead marks the write that a read of a member saw, where another member did it: what the read missed came behind it.
@@ -124,7 +175,9 @@ func (s *Scene) connectRead(about *finding.About) {
 	if op < 0 {
 		return
 	}
-	s.invite(about)
+	if s.Finding.Anomaly != "incompatible-order" { // two reads show it
+		s.invite(about)
+	}
 	if s.Finding.Anomaly == "nonlinearizable" { // all operations on the key together have no order
 		s.markKey(about.Key)
 		s.connectStale(at, op)

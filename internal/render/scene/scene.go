@@ -64,6 +64,12 @@ func New(f *finding.Finding) *Scene {
 		s.member(f.Edges[i].From)
 		s.member(f.Edges[i].To)
 	}
+	if c := f.Core; c != nil {
+		for i := range c.Edges {
+			s.member(c.Edges[i].From)
+			s.member(c.Edges[i].To)
+		}
+	}
 	s.readRecords()
 	s.pair()
 	s.connect()

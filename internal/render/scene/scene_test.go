@@ -55,7 +55,7 @@ func TestScene(t *testing.T) {
 		"two records of one transaction": {
 			finding.Finding{
 				Txns: []string{"A", "B"}, Anomaly: "contradictory-record",
-				Positions: map[string]string{"A": "p:1"}, SecondPositions: map[string]string{"A": "p:2", "B": "p:3"},
+				Positions: map[string]string{"A": "p:1"}, Grounds: finding.Grounds{SecondPositions: map[string]string{"A": "p:2", "B": "p:3"}},
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1},{"op":"r","key":"y","value":1}]}`,
 					`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"r","key":"y","value":1},{"op":"r","key":"z","value":1}]}`,
 					`{"txn":"B","status":"aborted","ops":[{"op":"w","key":"x","value":3}]}`),
@@ -182,6 +182,56 @@ func TestScene(t *testing.T) {
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":null}]}`),
 			},
 			"C: [r x nothing]*\nB: [w x 2]*\nC 0 -rw-> B 0\n",
+		},
+		"a cas that failed": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":false}]}`),
+			},
+			"C: [cas x 1 to 3: failed]*\nB: [w x 1]*\nA: [w x 2]*\nC 0 -rw-> B 0\n",
+		},
+		"a cas that failed, and may have seen another write": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":301,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":false}]}`),
+			},
+			"C: [cas x 1 to 3: failed]*\nB: [w x 1]*\nA: [w x 2]*\n",
+		},
+		"a cas that took what was replaced": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
+					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":true}]}`),
+			},
+			"C: [cas x 1 to 3]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\nC 0 -rw-> B 0\n",
+		},
+		"a read shows the order of two appends": {
+			finding.Finding{
+				Txns:  []string{"A", "B"},
+				Edges: []finding.Edge{{From: "A", To: "B", Type: "ww", Key: "l", Value: "1", ShownBy: "C"}, {From: "B", To: "A", Type: "realtime"}},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"append","key":"l","value":2}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"append","key":"l","value":1}]}`,
+					`{"txn":"C","status":"committed","ops":[{"op":"r","key":"l","value":[2]},{"op":"r","key":"l","value":[2,1]}]}`),
+			},
+			"A: [append l 2]*\nB: [append l 1]*\nC: [r l [2]] [r l [2,1]]*\nA 0 -ww-> B 0\nB -1 -realtime-> A -1\nA 0 -wr-> C 1\nB 0 -wr-> C 1\n",
+		},
+		"no order, by trial": {
+			finding.Finding{
+				Txns: []string{"A", "B", "C"},
+				Grounds: finding.Grounds{Core: &finding.Core{
+					Ops:   []finding.Op{{Txn: "A", Op: 1}, {Txn: "B"}, {Txn: "C"}, {Txn: "C", Op: 9}, {Txn: "D"}},
+					Edges: []finding.Edge{{From: "A", To: "C", Type: "wr", Key: "x", Value: "1"}, {From: "C", To: "B", Type: "rw", Key: "x"}, {From: "B", To: "C", Type: "realtime"}},
+				}},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"y","value":1},{"op":"w","key":"x","value":1}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"delete","key":"x"}]}`,
+					`{"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"r","key":"z","value":1}]}`),
+			},
+			"A: [w y 1] [w x 1]*\nB: [delete x]*\nC: [r x 1]* [r z 1]\nA 1 -wr-> C 0\nC 0 -rw-> B 0\nB -1 -realtime-> C -1\n",
 		},
 		"a list without an element": {
 			finding.Finding{

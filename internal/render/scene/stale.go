@@ -16,11 +16,15 @@ func (s *Scene) connectStale(at, op int) {
 		return
 	}
 	o := &reader.Record.Ops[op]
-	if o.Kind != event.Read {
+	value, told := shown(o)
+	if !told {
+		if o.Kind == event.CAS {
+			s.connectFailed(at, op)
+		}
 		return
 	}
-	seen, value := -1, o.Value
-	nothing := o.Value == "" || o.Value == "null" || o.Flags&event.NotFound != 0
+	seen := -1
+	nothing := value == "" || value == "null" || o.Flags&event.NotFound != 0
 	if nothing {
 		value = "" // a delete leaves it
 	}
@@ -31,7 +35,7 @@ func (s *Scene) connectStale(at, op int) {
 	}
 	if seen >= 0 {
 		m := &s.Members[seen]
-		edge := finding.Edge{From: m.ID, To: reader.ID, Type: "wr", Key: o.Key, Value: o.Value, Evidence: reader.Short + " read what " + m.Short + " wrote"}
+		edge := finding.Edge{From: m.ID, To: reader.ID, Type: "wr", Key: o.Key, Value: value, Evidence: reader.Short + " read what " + m.Short + " wrote"}
 		s.add(Arrow{Edge: edge, From: seen, To: at, FromOp: m.wrote(o.Key, value), ToOp: op})
 	}
 	if seen < 0 && !nothing && len(o.Elems) == 0 {
@@ -50,6 +54,42 @@ func (s *Scene) connectStale(at, op int) {
 		if seen >= 0 {
 			why = m.Short + " replaced the write of " + s.Members[seen].Short + " before " + reader.Short + " began"
 		}
+		edge := finding.Edge{From: reader.ID, To: m.ID, Type: "rw", Key: o.Key, Value: m.Record.Ops[wrote].Value, Evidence: why}
+		s.add(Arrow{Edge: edge, From: at, To: i, FromOp: op, ToOp: wrote})
+	}
+}
+
+// shown is the value that an operation tells of its key; told is false where it tells none.
+func shown(o *event.RecordOp) (value string, told bool) {
+	switch {
+	case o.Kind == event.Read:
+		return o.Value, true
+	case o.Kind != event.CAS:
+		return "", false
+	case o.Flags&event.Success != 0:
+		return o.Expected, true
+	}
+	return o.Seen, o.Seen != ""
+}
+
+// connectFailed links a cas that failed with the write of what it expected, where it missed that for sure. Then all writes of
+// something else ended before that one began, or began when the cas was over.
+func (s *Scene) connectFailed(at, op int) {
+	reader := &s.Members[at]
+	o := &reader.Record.Ops[op]
+	for i := range s.Members {
+		m := &s.Members[i]
+		wrote := m.wrote(o.Key, o.Expected)
+		if i == at || wrote < 0 || m.writing(o.Key, "") != wrote || m.Record.Status != event.Committed || !m.before(reader) {
+			continue
+		}
+		other := func(x Member) bool {
+			return x.ID != m.ID && x.ID != reader.ID && x.writing(o.Key, "") >= 0 && !x.before(m) && !reader.before(&x)
+		}
+		if slices.ContainsFunc(s.Members, other) {
+			continue
+		}
+		why := m.Short + " wrote what " + reader.Short + " expected, and ended before " + reader.Short + " began"
 		edge := finding.Edge{From: reader.ID, To: m.ID, Type: "rw", Key: o.Key, Value: m.Record.Ops[wrote].Value, Evidence: why}
 		s.add(Arrow{Edge: edge, From: at, To: i, FromOp: op, ToOp: wrote})
 	}
