@@ -20,8 +20,8 @@ type deduction struct {
 	taken  []finding.Dependency    // its edges
 	// branches argue each side that closes no cycle at once, where there are several.
 	branches [][]deduction
-	// behind are nodes of which none can come first. The choice is nil then, closed has a cycle that some
-	// order closes, and class is what all of these cycles have.
+	// behind are nodes that each stand behind another one. The choice is nil then. closed has one of the
+	// cycles that an order can close, and class is the class of them all.
 	behind []behind
 	class  class
 }

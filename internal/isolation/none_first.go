@@ -10,7 +10,7 @@ import (
 )
 
 // behind says why a node of the graph stands behind others: an edge from one of them, or the choice
-// from whom its transaction read. Both are nil where a commit stands behind its begin.
+// that its transaction's read leaves. Both are nil where a commit stands behind its begin.
 type behind struct {
 	node   int
 	from   int // one of those that it stands behind
@@ -26,9 +26,8 @@ func (g *arcGraph) commit(t int) int {
 	return 2 * t
 }
 
-// noneFirst are nodes none of which can come first of them, whichever sides are taken: each
-// stands behind another one, or behind one of those from whom its transaction may have read. It is
-// empty if there are none. O(the square of the nodes, with arcs and sides).
+// noneFirst are nodes that each stand behind another one of them, whichever sides are taken. So no
+// order has a first one. It is empty if there are none. O(the square of the nodes, with arcs and sides).
 func (g *arcGraph) noneFirst(open []*finding.Choice) (all []behind) {
 	placed := make([]bool, len(g.out))
 	why := func(n int) (b behind, held bool) {
@@ -124,7 +123,7 @@ func (w *witness) writeBehind(b *strings.Builder, all []behind, indent string) {
 	}
 }
 
-// oneOf are names of which one is meant.
+// oneOf joins names. One of them is meant.
 func oneOf(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -102,8 +102,8 @@ func (o *orders) none(open []*finding.Choice, budget *int) bool {
 }
 
 // noneFirst says whether some transactions cannot be put into any order, whichever ways are taken. A
-// transaction stands behind whatever edges lead from, and behind one of those from whom it may have
-// read. So it cannot be the first of a set that holds them all. O(the square of the nodes, with edges and ways).
+// transaction stands behind those with an edge to it, and behind a writer of the value that it read. A set
+// has no first one if it holds such a one for each. O(the square of the nodes, with edges and ways).
 func (o *orders) noneFirst(open []*finding.Choice) bool {
 	waits, placed := make([]int, len(o.out)), make([]bool, len(o.out))
 	for _, out := range o.out {
@@ -126,7 +126,7 @@ func (o *orders) noneFirst(open []*finding.Choice) bool {
 	return slices.Contains(placed, false)
 }
 
-// unread says whether n is the begin of the choice's reader, and nobody is placed from whom it can have read.
+// unread says whether n is the begin of the choice's reader, and no possible writer is placed.
 func (o *orders) unread(c *finding.Choice, n int, placed []bool) bool {
 	begin, _ := o.level.nodes(c.A)
 	return begin == n && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, func(t int) bool {
