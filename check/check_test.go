@@ -345,9 +345,13 @@ func TestLostUpdateText(t *testing.T) {
 {"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":8,"version":"2"},{"op":"w","key":"x","value":7,"version":"3","prev_version":"2"}]}
 {"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"4","prev_version":"3"}]}
 `
+	const both = `{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"2"}]}
+{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":7,"version":"3"}]}
+`
 	for _, c := range []struct{ history, want string }{
 		{history, "C updated x from 9 (version 1), and overwrote 7 (version 3), which B had written since; that update was lost."},
-		{strings.Replace(history, `"version":"2"}`, `"version":"1"}`, 1), "both updated x from 8 (version 1); one update was lost."},
+		{strings.Replace(history, `"version":"2"}`, `"version":"1"}`, 1), "B updated x from 8 (version 1), and overwrote 8 (version 2), which A had written since; that update was lost."},
+		{both, " both updated x from 9 (version 1); one update was lost."},
 	} {
 		r, err := check.Reader(strings.NewReader(c.history), check.Contract("start=existing"), check.Expect(check.SnapshotIsolation))
 		if err != nil || !strings.Contains(r.String(), c.want) {

@@ -80,7 +80,7 @@ func (m *Machine) openCauses() []openReads {
 		},
 		{"counters", m.sums.countersOpen, m.counterText(), false},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window", false},
-		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked", false},
+		{"not-checked", m.ignoredOpen, "of a kind of operation that is not checked, or of a key with two kinds. Record `kind` with reads of counters and sets, and `seen` with a failed cas", false},
 		{
 			"horizon",
 			func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) },

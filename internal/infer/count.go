@@ -18,6 +18,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.BeginTouching()
 	s.Own = s.Own[:0]
 	ops := b.OpsOf(t)
+	s.settleKinds(b, t, ops)
 	ranges := slices.ContainsFunc(ops, func(o event.Op) bool { return o.Kind == event.Range })
 	for i := range ops { // a row names the versions of its key for all operations of the transaction on that key
 		if o := &ops[i]; o.Kind == event.Range {

@@ -78,6 +78,39 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	return true
 }
 
+// settleKinds decides the kinds of keys that t reads first, without a kind, and then writes. The write
+// tells the kind. O(operations) time.
+func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
+	plain, array := false, false
+	for i := range ops {
+		if o := &ops[i]; o.Kind == event.Read && o.Data == event.AnyKind {
+			plain, array = true, array || o.Flags&event.IsArray != 0
+		}
+	}
+	if !plain {
+		return
+	}
+	for i := range ops {
+		o := &ops[i]
+		switch o.Kind {
+		case event.Inc, event.Add, event.Remove:
+		case event.Write, event.Insert, event.CAS:
+			if !array {
+				continue // single values are read of registers
+			}
+		default:
+			continue
+		}
+		k := s.plannedKey(i)
+		if k == 0 {
+			k = s.InternKeyOf(b, t, o)
+		}
+		if x := &s.Keys[k]; x.Kind == event.AnyKind && x.Length == 0 && x.Flags&ledger.Unsupported == 0 {
+			s.settleKind(k, o)
+		}
+	}
+}
+
 // saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so if o is of
 // another kind than its key, or if nothing is inferred for the key. It took no effect, so it takes
 // nothing back. A delete does not tell what kind its key is of.

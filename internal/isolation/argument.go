@@ -20,6 +20,10 @@ type deduction struct {
 	taken  []finding.Dependency    // its edges
 	// branches argue each side that closes no cycle at once, where there are several.
 	branches [][]deduction
+	// behind are nodes that each stand behind another one. The choice is nil then. closed has one of the
+	// cycles that an order can close, and class is the class of them all.
+	behind []behind
+	class  class
 }
 
 // argue shows that every way out of the choices closes a cycle; nil when one does
@@ -57,6 +61,9 @@ func (w *witness) argue(g *arcGraph, open []*finding.Choice, budget *int) []dedu
 	}
 	if len(open) == 0 {
 		return nil
+	}
+	if all := g.noneFirst(open); len(all) > 0 {
+		return append(steps, deduction{closed: [][]*finding.Dependency{w.cycleBehind(all)}, left: -1, behind: all, class: g.classBehind(all)})
 	}
 	s := deduction{choice: open[0], left: -1}
 	if *budget -= len(sidesOf(open[0])) - 2; *budget < 0 {

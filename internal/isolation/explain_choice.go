@@ -22,6 +22,10 @@ func explainChoices(w *witness, b *strings.Builder) {
 func (w *witness) writeSteps(b *strings.Builder, steps []deduction, indent string) {
 	for i := range steps {
 		s := &steps[i]
+		if s.behind != nil {
+			w.writeBehind(b, s.behind, indent)
+			continue
+		}
 		sides := sidesOf(s.choice)
 		var closes []string // what rules a side out
 		for j, x := range sides {

@@ -149,11 +149,11 @@ func shownKey(e *finding.Dependency) string {
 	return keyName(of.Key)
 }
 
-// lostSentence is a lost update. Only who read the same version "both updated" it.
+// lostSentence is a lost update. Two "both updated" a version that both read and both replaced.
 func lostSentence(w *witness, rw *finding.Dependency) string {
 	a, b, key := w.short(rw.From), w.short(rw.To), shownKey(rw)
 	switch back := last(w, rw); {
-	case sameVersion(w, rw):
+	case sameVersion(w, rw) && !overwrote(w, back):
 		return fmt.Sprintf("%s and %s both updated %s%s; one update was lost.", a, b, key, wasBefore(w, rw))
 	case back.Label&finding.WW != 0:
 		return fmt.Sprintf("%s updated %s%s, and overwrote %s; that update was lost.", a, key, wasBefore(w, rw), leftSince(w, back))
@@ -171,6 +171,14 @@ func sameVersion(w *witness, e *finding.Dependency) bool {
 	}
 	back := last(w, e) // lists and counters have no such reads
 	return !read || back.From == e.To && back.Label&finding.WW == 0
+}
+
+// overwrote says whether the edge is one from a write to a write over it, and not to an append.
+func overwrote(w *witness, e *finding.Dependency) bool {
+	p := plainly(w)
+	_, from := external.FinalWrite(&p.Txns[e.From], e.Key)
+	_, to := external.FinalWrite(&p.Txns[e.To], e.Key)
+	return e.Label&finding.WW != 0 && from && to
 }
 
 // leftSince is the version at the begin of the edge, which was overwritten unseen.

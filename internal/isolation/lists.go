@@ -148,11 +148,12 @@ func outOfOrder(w *finding.Witness) bool {
 
 // listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
 func listed(w *finding.Witness, key string) bool {
+	of := witness{Witness: w}
 	for i := range w.Txns {
 		ops := w.Txns[i].Ops
 		for j := range ops { // a slices function would copy each
 			o := &ops[j]
-			if (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && !o.Data.Parts()) && o.Key == key {
+			if o.Key == key && ofList(&of, o) {
 				return true
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// A lost update tells what each read and what was overwritten. "Both" is for one version that both read.
+// A lost update tells what each read and what was overwritten. "Both" is for one version that both read and replaced.
 func TestLostUpdateIsTrue(t *testing.T) {
 	update := func(id, value, read, replaced, version string) event.Record {
 		return event.Record{ID: id, Status: event.Committed, Ops: []event.RecordOp{
@@ -33,7 +33,7 @@ func TestLostUpdateIsTrue(t *testing.T) {
 			"A updated x from 9 (version 59), and overwrote 9 (version 60), which B had written since; that update was lost."},
 		{[]event.Record{update("A", "9", "59", "60", "63"), update("B", "9", "59", "59", "60")},
 			[]finding.Dependency{rw, ww(1, 0, "63")},
-			"A and B both updated x from 9 (version 59); one update was lost."},
+			"A updated x from 9 (version 59), and overwrote 9 (version 60), which B had written since; that update was lost."},
 		{[]event.Record{update("A", hash, "59", "60", "63"), update("B", hash, "57", "59", "60")},
 			[]finding.Dependency{rw, ww(1, 0, "63")},
 			"A updated x from version 59, and overwrote version 60, which B had written since; that update was lost."},

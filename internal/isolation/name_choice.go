@@ -69,6 +69,7 @@ func (w *witness) certainClass(l Level) class {
 	var look func(steps []deduction)
 	look = func(steps []deduction) {
 		for i := range steps {
+			c = max(c, steps[i].class)
 			for _, cycle := range steps[i].closed {
 				var labels []finding.Label
 				for _, e := range cycle {

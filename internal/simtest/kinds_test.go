@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -120,11 +121,11 @@ func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, res
 
 // kindsFound is kindsRun with what was found.
 func kindsFound(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool) (*window.Machine, []finding.Finding, string) {
-	return kindsAsked(t, cfg, h, perm, restarts, nil)
+	return kindsAsked(t, cfg, h, perm, restarts, &opened{})
 }
 
-// kindsAsked is kindsFound where transactions ask for levels, by id.
-func kindsAsked(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool, asked map[string]string) (*window.Machine, []finding.Finding, string) {
+// kindsAsked is kindsFound where transactions ask for levels, or reads tell no kinds.
+func kindsAsked(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool, in *opened) (*window.Machine, []finding.Finding, string) {
 	m := window.New(cfg)
 	var eff window.Effects
 	var d event.Decoder
@@ -137,7 +138,10 @@ func kindsAsked(t *testing.T, cfg window.Config, h oracle.History, perm []int, r
 		if cfg.Contract.TrustCommitTS {
 			record = stamped(record, &h[p])
 		}
-		if l := asked[h[p].ID]; l != "" {
+		if in.unkind {
+			record = withoutKinds(record, h)
+		}
+		if l := in.asked[h[p].ID]; l != "" {
 			record = append(fmt.Appendf(nil, `{"isolation":%q,`, l), record[1:]...)
 		}
 		d.Decode(b, event.Position{Offset: int64(i)}, record)
@@ -249,4 +253,23 @@ func reportKinds(t *testing.T, seed int, h oracle.History, perm []int, why strin
 		t.Logf("%s %s %d: %s", f.ID, f.State, f.Revision, f.Explanation)
 	}
 	t.Fatalf("history %d: %s\nshrunk, in the order of arrival:\n%s%s", seed, why, small.Text(), fails(small, identity(len(small))))
+}
+
+// withoutKinds is the record without the kinds of keys that a write of h tells.
+func withoutKinds(record []byte, h oracle.History) []byte {
+	for i := range h {
+		for j := range h[i].Ops {
+			kind := ""
+			switch o := &h[i].Ops[j]; {
+			case h[i].Status == event.Aborted:
+			case o.Kind == event.Inc:
+				kind = "counter"
+			case o.Kind == event.Add || o.Kind == event.Remove:
+				kind = "set"
+			}
+			key := fmt.Sprintf(`"key":%q`, h[i].Ops[j].Key)
+			record = bytes.ReplaceAll(record, fmt.Appendf(nil, `{"op":"r","kind":%q,%s`, kind, key), []byte(`{"op":"r",`+key))
+		}
+	}
+	return record
 }

@@ -72,12 +72,18 @@ func asking(rng *rand.Rand, h oracle.History) map[string]string {
 	return asked
 }
 
+// unkindKinds are the kinds of histories that are read without the kinds of keys, too.
+func unkindKinds() []string {
+	return []string{"counters", "totals", "sets", "removes", "all", "all and lists", "lists, deletes and counters", "removes, retried"}
+}
+
 // asNames ends the names of kinds with versions that tell no order.
 const asNames = ", as names"
 
 // opened is how a history is read.
 type opened struct {
 	numbered, stamped bool              // its versions or commit timestamps are in order
+	unkind            bool              // reads tell no kind where a write of the key does
 	asked             map[string]string // levels, by transaction
 }
 
@@ -96,6 +102,9 @@ func TestOpen(t *testing.T) {
 	for _, name := range askedKinds() {
 		kinds[name+", asked"] = kinds[name]
 	}
+	for _, name := range unkindKinds() {
+		kinds[name+", kinds untold"] = kinds[name]
+	}
 	for _, name := range []string{"versions", "versions, ranges and deletes", "versions, deletes and counters"} {
 		kinds[name+asNames] = kinds[name]
 	}
@@ -112,7 +121,7 @@ func TestOpen(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(i), 51))
 				h := oracle.RandomKinds(rng, k)
 				perm := rng.Perm(len(h))
-				in := opened{numbered: k.Versions && !strings.HasSuffix(name, asNames), stamped: k.Timestamps}
+				in := opened{numbered: k.Versions && !strings.HasSuffix(name, asNames), stamped: k.Timestamps, unkind: strings.HasSuffix(name, ", kinds untold")}
 				if strings.HasSuffix(name, ", asked") {
 					in.asked = asking(rng, h)
 				}
@@ -172,7 +181,7 @@ func (c *cells) count(t *testing.T, in *opened, h oracle.History, perm []int, by
 	cfg := exact()
 	cfg.Contract.NumericVersions, cfg.Contract.TrustCommitTS = in.numbered, in.stamped
 	cfg.Levels = triedLevels()
-	m, _, why := kindsAsked(t, cfg, h, perm, false, in.asked)
+	m, _, why := kindsAsked(t, cfg, h, perm, false, in)
 	if why != "" {
 		return why
 	}

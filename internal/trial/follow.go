@@ -188,6 +188,11 @@ func (f *Follower) Begin(id int64, r *event.Record, start, end int64) {
 	if t.Session != "" && t.HasSeq && !f.inLine(&t) {
 		return
 	}
+	for i := range r.Ops { // what the transaction adds to tells the kind of what it reads before
+		if o := &r.Ops[i]; o.Kind == event.Inc || o.Kind == event.Add || o.Kind == event.Remove {
+			f.place(o.Key, "", kindAtPlace(o))
+		}
+	}
 	for i := range r.Ops {
 		if !f.act(&t, &r.Ops[i]) {
 			f.fail(OtherKinds)
@@ -280,18 +285,19 @@ func (f *Follower) noteKey(p int32) {
 
 // act adds an operation to t; false if it is none that is followed.
 func (f *Follower) act(t *Running, o *event.RecordOp) (ok bool) {
-	k, known := kindOf(o)
+	k := kindAtPlace(o)
+	if p, met := f.at[[2]string{o.Key, ""}]; met && o.Kind == event.Read && o.Data == event.AnyKind && o.Flags&event.NotFound == 0 {
+		switch was, array := f.Places[p].Kind, o.Flags&event.IsArray != 0; {
+		case was == counter && !array, was == theSet && array:
+			k = was // as its writes told
+		}
+	}
 	if !f.tells(o, k) {
 		return false
 	}
 	a := Act{}
-	switch {
-	case o.Kind == event.Range:
+	if o.Kind == event.Range {
 		return f.scan(t, o)
-	case !known:
-		k = unused
-	case k == element:
-		k = theSet
 	}
 	if a.Place, ok = f.place(o.Key, "", k); !ok {
 		return false
@@ -336,6 +342,18 @@ func (f *Follower) act(t *Running, o *event.RecordOp) (ok bool) {
 	}
 	t.Acts = append(t.Acts, a)
 	return ok
+}
+
+// kindAtPlace is the kind of the place of o's key, as o tells it.
+func kindAtPlace(o *event.RecordOp) kind {
+	switch k, known := kindOf(o); {
+	case !known:
+		return unused
+	case k == element:
+		return theSet
+	default:
+		return k
+	}
 }
 
 func (f *Follower) read(t *Running, a Act, o *event.RecordOp) (ok bool) {

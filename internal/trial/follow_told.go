@@ -17,9 +17,9 @@ func (f *Follower) tells(o *event.RecordOp, k kind) bool {
 	case event.CAS:
 		return o.Flags&event.Success != 0
 	case event.Read:
-		return k == register || k == 0 && o.Nothing()
+		return k == register || k == unused
 	}
-	return k == list || k == element // nothing has a version there
+	return k == list || k == theSet // nothing has a version there
 }
 
 // put adds a write, and what it says that it replaced.

@@ -117,26 +117,13 @@ type Input struct {
 // which they may well have taken effect. It errors where an operation is none that is tried.
 func Read(in *Input) (*History, error) {
 	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted, lacks: in.Lacks, numbers: in.Numbers}
-	kinds := map[string]kind{}
+	kinds, ok := kindsOf(in)
+	if !ok {
+		return nil, errOdd
+	}
 	for i := range in.Records {
 		for j := range in.Records[i].Ops {
-			o := &in.Records[i].Ops[j]
-			k, known := kindOf(o)
-			if o.Data > event.Counter {
-				return nil, errOdd
-			}
-			if was, met := kinds[o.Key]; known && met && was != k {
-				return nil, errOdd
-			} else if known {
-				kinds[o.Key] = k
-			}
-			for _, r := range o.Rows {
-				if was, met := kinds[r.Key]; met && was != register {
-					return nil, errOdd
-				}
-				kinds[r.Key] = register
-			}
-			h.meet(o, kinds)
+			h.meet(&in.Records[i].Ops[j], kinds)
 		}
 	}
 	h.meetVersions(in, kinds)
@@ -184,12 +171,67 @@ func (h *History) appendsOf(t *event.Record, kinds map[string]kind) map[int32][]
 	return all
 }
 
-// kindOf is the kind of o's key, as o tells it.
+// kindsOf are the kinds of keys. Writes tell them, ranges, and reads that name one. Reads without a name
+// tell the rest. ok is false where a key is used as two kinds, and where a register was read as an
+// empty array that nobody wrote. That may be what is left of a list.
+func kindsOf(in *Input) (kinds map[string]kind, ok bool) {
+	kinds = map[string]kind{}
+	tell := func(key string, k kind) bool {
+		was, met := kinds[key]
+		kinds[key] = k
+		return !met || was == k
+	}
+	each := func(fn func(o *event.RecordOp) bool) bool {
+		return !slices.ContainsFunc(in.Records, func(r event.Record) bool {
+			return slices.ContainsFunc(r.Ops, func(o event.RecordOp) bool { return !fn(&o) })
+		})
+	}
+	emptied := map[string]bool{}
+	told := each(func(o *event.RecordOp) bool {
+		if o.Writes() && o.Value == "[]" {
+			emptied[o.Key] = true
+		}
+		k, _ := kindOf(o)
+		return o.Data <= event.Counter && (!tellsKind(o) || tell(o.Key, k)) &&
+			!slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return !tell(r.Key, register) })
+	})
+	told = told && each(func(o *event.RecordOp) bool {
+		if o.Kind != event.Read || o.Flags&event.NotFound != 0 {
+			return true
+		}
+		array := o.Flags&event.IsArray != 0
+		switch k, known := kinds[o.Key]; {
+		case known && k == register && array:
+			return len(o.Elems) > 0 || emptied[o.Key]
+		case known:
+			return array == (k == list || k == element)
+		}
+		return true
+	})
+	read := map[string]bool{} // by key that only reads tell of, whether they show arrays
+	return kinds, told && each(func(o *event.RecordOp) bool {
+		if o.Kind != event.Read || o.Data != event.AnyKind || o.Flags&event.NotFound != 0 {
+			return true
+		}
+		array := o.Flags&event.IsArray != 0
+		was, met := read[o.Key]
+		if _, known := kinds[o.Key]; known && !met {
+			return true
+		}
+		read[o.Key] = array
+		if kinds[o.Key] = register; array {
+			kinds[o.Key] = list
+		}
+		return !met || was == array
+	})
+}
+
+// kindOf is the kind of o's key, as o tells it, or as it seems to be where o does not.
 func kindOf(o *event.RecordOp) (k kind, known bool) {
 	switch {
 	case o.Kind == event.Range:
 		return 0, false
-	case o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set:
+	case o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data == event.AnyKind:
 		return list, true
 	case o.Kind == event.Inc || o.Data == event.Counter:
 		return counter, true
@@ -199,6 +241,11 @@ func kindOf(o *event.RecordOp) (k kind, known bool) {
 		return 0, false // of any kind
 	}
 	return register, true
+}
+
+// tellsKind says whether o tells the kind of its key. A read does if it names it.
+func tellsKind(o *event.RecordOp) bool {
+	return o.Kind != event.Range && (o.Data != event.AnyKind || o.Kind != event.Read && o.Kind != event.Delete)
 }
 
 // meet makes the cells that o names.

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
@@ -96,6 +97,42 @@ func TestOdd(t *testing.T) {
 		"a version that nobody wrote": {{Kind: event.Write, Key: "x", Value: "1", PrevVersion: "7"}},
 		"a new kind":                  {{Kind: event.Write, Data: event.Counter + 1, Key: "x", Value: "1"}},
 		"no integer":                  {{Kind: event.Inc, Key: "c", Value: "1.5"}},
+	} {
+		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+// TestKindsUntold: writes tell the kinds of keys whose reads do not.
+func TestKindsUntold(t *testing.T) {
+	array := func(key string, elems ...string) event.RecordOp {
+		return event.RecordOp{Kind: event.Read, Key: key, Flags: event.IsArray, Value: "[" + strings.Join(elems, ",") + "]", Elems: elems}
+	}
+	inc := event.RecordOp{Kind: event.Inc, Key: "c", Value: "2"}
+	level := Level{Base: serializable}
+	for name, c := range map[string]struct {
+		txns [][]event.RecordOp
+		want Verdict
+	}{
+		"a counter":            {[][]event.RecordOp{{readOf("c", "2")}, {inc}}, Possible},
+		"a counter, misread":   {[][]event.RecordOp{{readOf("c", "3")}, {inc}}, Impossible},
+		"a set":                {[][]event.RecordOp{{array("s", "1", "2")}, {{Kind: event.Add, Key: "s", Value: "2"}, {Kind: event.Add, Key: "s", Value: "1"}}}, Possible},
+		"an array":             {[][]event.RecordOp{{array("x", "1", "2")}, {writeOf("x", "[1,2]")}}, Possible},
+		"an empty array":       {[][]event.RecordOp{{array("x")}, {writeOf("x", "[]")}}, Possible},
+		"an array, overlooked": {[][]event.RecordOp{{writeOf("x", "[1]"), writeOf("y", "1")}, {array("x", "1"), readOf("y", "")}}, Impossible},
+	} {
+		if verdict, _ := historyOf(t, c.txns...).Decide(level); verdict != c.want {
+			t.Errorf("%s: %v", name, verdict)
+		}
+	}
+	for name, ops := range map[string][]event.RecordOp{
+		"an array of a counter":    {inc, array("c", "2")},
+		"a number of a list":       {{Kind: event.Append, Key: "l", Value: "1"}, readOf("l", "1")},
+		"a number and an array":    {readOf("x", "1"), array("x", "1")},
+		"an array and a number":    {array("x", "1"), readOf("x", "1")},
+		"what is left of a list":   {remove("x"), writeOf("x", "1"), array("x")},
+		"an array that is counted": {array("x", "1"), {Kind: event.Read, Data: event.Counter, Key: "x", Value: "1"}},
 	} {
 		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
 			t.Errorf("%s was taken", name)

@@ -88,6 +88,9 @@ func (o *orders) none(open []*finding.Choice, budget *int) bool {
 	if len(open) == 0 {
 		return false
 	}
+	if o.noneFirst(open) {
+		return true
+	}
 	for _, x := range o.free(open[0], budget) {
 		branch := o.clone()
 		branch.take(x)
@@ -96,6 +99,40 @@ func (o *orders) none(open []*finding.Choice, budget *int) bool {
 		}
 	}
 	return true
+}
+
+// noneFirst says whether some transactions cannot be put into any order, whichever ways are taken. A
+// transaction stands behind those with an edge to it, and behind a writer of the value that it read. A set
+// has no first one if it holds such a one for each. O(the square of the nodes, with edges and ways).
+func (o *orders) noneFirst(open []*finding.Choice) bool {
+	waits, placed := make([]int, len(o.out)), make([]bool, len(o.out))
+	for _, out := range o.out {
+		for _, to := range out {
+			waits[to]++
+		}
+	}
+	for more := true; more; {
+		more = false
+		for n, out := range o.out {
+			if placed[n] || waits[n] > 0 || slices.ContainsFunc(open, func(c *finding.Choice) bool { return o.unread(c, n, placed) }) {
+				continue
+			}
+			placed[n], more = true, true
+			for _, to := range out {
+				waits[to]--
+			}
+		}
+	}
+	return slices.Contains(placed, false)
+}
+
+// unread says whether n is the begin of the choice's reader, and no possible writer is placed.
+func (o *orders) unread(c *finding.Choice, n int, placed []bool) bool {
+	begin, _ := o.level.nodes(c.A)
+	return begin == n && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, func(t int) bool {
+		_, commit := o.level.nodes(t)
+		return placed[commit]
+	})
 }
 
 // free are the ways out of the choice that close no cycle.

@@ -33,7 +33,7 @@ func TestRepeatedValuesAreTold(t *testing.T) {
 		t.Errorf("notes %q", r.Notes)
 	}
 	var flags strings.Builder // too many writers of two values
-	for i := range 24 {
+	for i := range 6_000 {
 		fmt.Fprintf(&flags, `{"txn":"T%d","status":"committed","ops":[{"op":"r","key":"flag","value":%d},{"op":"w","key":"flag","value":%d}]}`+"\n", i, i%2, (i+1)%2)
 	}
 	r = checkText(t, whole(), flags.String())
