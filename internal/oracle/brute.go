@@ -46,6 +46,9 @@ func PossibleInRows(h History, l Level) (bool, error) { return possible(h, l, ex
 // find nothing because of deletes that all began when it had ended. Levels without real time know
 // no such thing.
 func PossibleByCause(h History, l Level, rows bool) (bool, error) {
+	if !l.chooses() {
+		return possibleWeak(asRegisters(h), l, lesser{}, true)
+	}
 	return possible(h, l, execution{rows: rows, byCause: true})
 }
 
@@ -235,7 +238,7 @@ func (e *execution) commit(i int) (state, bool) {
 		earliest = p
 	}
 	for q := p; q >= earliest; q-- {
-		if result, ok := replayInRows(e.txns[i], e.shown(i, q), e.newRow); ok {
+		if result, ok := replayInRows(e.txns[i], e.shown(i, e.states[q]), e.newRow); ok {
 			return result, true
 		}
 		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], q-1) {
@@ -249,23 +252,23 @@ func (e *execution) commit(i int) (state, bool) {
 // had ended: no read shows it.
 const ofLater = -1 << 40
 
-// shown is the store after q commits, as the i-th transaction can have seen it.
-func (e *execution) shown(i, q int) state {
+// shown is the store, as the i-th transaction can have seen it.
+func (e *execution) shown(i int, store state) state {
 	if !e.byCause {
-		return e.states[q]
+		return store
 	}
-	seen := maps.Clone(e.states[q])
+	seen := maps.Clone(store)
 	for cell, now := range seen {
-		if len(now) == 0 && e.deletedLater(e.txns[i], cell) {
+		if len(now) == 0 && deletedLater(e.txns, e.txns[i], cell) {
 			seen[cell] = []int64{ofLater}
 		}
 	}
 	return seen
 }
 
-// deletedLater says whether all who delete what is in the cell began when t had ended.
-func (e *execution) deletedLater(t *workload.Txn, cell string) bool {
-	return !slices.ContainsFunc(e.txns, func(d *workload.Txn) bool {
+// deletedLater says whether all of them who delete what is in the cell began when t had ended.
+func deletedLater(txns []*workload.Txn, t *workload.Txn, cell string) bool {
+	return !slices.ContainsFunc(txns, func(d *workload.Txn) bool {
 		return slices.ContainsFunc(d.Ops, func(o workload.Op) bool {
 			return (o.Kind == event.Delete || o.Kind == event.Remove) && cellOf(&o) == cell && !ended(t, d, 0)
 		})
@@ -314,7 +317,7 @@ func leavesElement(t *workload.Txn, cell string) (there bool) {
 // goneLater says, where deletes have effects only behind their beginnings, whether all that
 // delete the row began when t had ended.
 func (e *execution) goneLater(t *workload.Txn, key string) bool {
-	return e.byCause && e.deletedLater(t, key)
+	return e.byCause && deletedLater(e.txns, t, key)
 }
 
 // inserts says whether t leaves a row at the key.

@@ -54,7 +54,7 @@ func possibleAsked(h History, asked map[string]string, l Level) (bool, error) {
 	if l.chooses() {
 		return possible(h, l, execution{who: who, cells: cellsOf(h)})
 	}
-	return possibleWeak(h, l, who)
+	return possibleWeak(h, l, who, false)
 }
 
 // lesser are the transactions that asked for less than a level, by what they asked for: read

@@ -20,14 +20,14 @@ func PossibleAt(h History, l Level) (bool, error) {
 	if l.chooses() {
 		return Possible(h, l)
 	}
-	return possibleWeak(asRegisters(h), l, lesser{})
+	return possibleWeak(asRegisters(h), l, lesser{}, false)
 }
 
-// possibleWeak is for levels below prefix.
-func possibleWeak(h History, l Level, who lesser) (bool, error) {
+// possibleWeak is for levels below prefix. byCause: see [PossibleByCause].
+func possibleWeak(h History, l Level, who lesser, byCause bool) (bool, error) {
 	cells := cellsOf(h)
 	return someOutcome(h, func(txns []*workload.Txn) bool {
-		w := weakTrial{level: l, base: l.base(), cells: cells, who: who}
+		w := weakTrial{level: l, base: l.base(), cells: cells, who: who, byCause: byCause}
 		for i := range h {
 			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
 				for _, o := range h[i].Ops {
@@ -247,6 +247,7 @@ type weakTrial struct {
 	opReads [][]opRead
 	used    uint
 	who     lesser
+	byCause bool
 }
 
 // past is which places of the order are in that of one.
@@ -324,6 +325,15 @@ func (w *weakTrial) versionsOf(s *opRead, order []int) (at []int) {
 	return at
 }
 
+// versionsFor are those of versionsOf that the i-th transaction can have seen.
+func (w *weakTrial) versionsFor(i int, s *opRead, order []int) []int {
+	all := w.versionsOf(s, order)
+	if w.byCause && len(s.want) == 0 && !s.other && !s.list && !s.sum && deletedLater(w.txns, w.txns[i], s.cell) {
+		return slices.DeleteFunc(all, func(at int) bool { return at >= 0 })
+	}
+	return all
+}
+
 // place tries i as the next of the order, whatever its reads may be of.
 func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	next := append(slices.Clone(order), i)
@@ -351,7 +361,7 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 			if base == "read-uncommitted" || w.opReads[i][at].torn { // it follows nobody by that
 				return try(at+1, append(slices.Clone(of), -1))
 			}
-			for _, v := range w.versionsOf(&w.opReads[i][at], order) {
+			for _, v := range w.versionsFor(i, &w.opReads[i][at], order) {
 				if try(at+1, append(slices.Clone(of), v)) {
 					return true
 				}
@@ -380,7 +390,7 @@ func (w *weakTrial) mayShow(i int, s *opRead, order []int, base string) bool {
 	case !committed && !s.over, !committed && !w.leaves(i, s):
 		return true // that nobody left it, is for read committed to say
 	}
-	return len(w.versionsOf(s, order)) > 0
+	return len(w.versionsFor(i, s, order)) > 0
 }
 
 // leaves says whether another transaction than i leaves what was seen, or it was nothing.

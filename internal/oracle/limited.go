@@ -96,7 +96,7 @@ func (e *execution) extendVisible() bool {
 			if !serial {
 				seen = e.left(sees)
 			}
-			result, ok := replay(t, seen)
+			result, ok := replay(t, e.shown(i, seen))
 			if !ok {
 				continue
 			}
