@@ -202,6 +202,7 @@ func (s *reports) remember(f *openFinding) {
 	s.prove(f)
 	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares, Solid: f.solid}
 	r.Rows, r.End = s.rowsOf(f)
+	r.Unshown = f.Finding.About != nil && s.unshown(f, f.Finding.About.Key)
 	r.Ended = s.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {
 		r.IDs = append(r.IDs, s.infer.Info(n).ID)

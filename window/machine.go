@@ -279,6 +279,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.cfg.Rules.Rows {
 		m.finder.rowsDeleted(b, t, n, start)
 	}
+	m.finder.countersTold(b, t)
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
 		m.sums.noteCounters(b, t, n, end)
 	}

@@ -92,6 +92,7 @@ type recentFinding struct {
 	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
 	End     int64    `json:",omitempty"`
 	Solid   bool     `json:",omitempty"` // as openFinding
+	Unshown bool     `json:",omitempty"` // it rests on a range without a key that may be a counter: see countersTold
 	// Observed are the patterns of keys whose plain values it rests on.
 	Observed []pattern.ID `json:",omitempty"`
 	Ended    int64        // when the last of those was over that it names; math.MaxInt64 if some have no times

@@ -79,6 +79,34 @@ func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64
 	h.retrySetAside()
 }
 
+// countersTold takes back what rests on a range without a key that t tells to be a counter.
+func (h *finder) countersTold(b *event.Batch, t *event.Txn) {
+	if len(h.reports.open.by)+len(h.reports.open.recent) == 0 {
+		return
+	}
+	epoch := b.Text(t.Epoch)
+	of := func(f *finding.Finding, key string) bool {
+		return f.Anomaly == misread && f.Epoch == epoch && f.About != nil && f.About.Key == key
+	}
+	for _, o := range b.OpsOf(t) {
+		if o.Kind != event.Inc && o.Data != event.Counter {
+			continue
+		}
+		key := b.Text(o.Key)
+		for _, f := range slices.Clone(h.reports.open.list) {
+			if !f.closed && of(&f.Finding, key) && h.unshown(f, key) {
+				h.withdraw(f)
+			}
+		}
+		for i := range h.reports.open.recent {
+			if r := &h.reports.open.recent[i]; r.Unshown && r.Finding.State != finding.Withdrawn && of(&r.Finding, key) {
+				h.reports.withdrawFinal(r)
+			}
+		}
+	}
+	h.retrySetAside()
+}
+
 // lostUpdate is the name of two that replaced one version.
 const lostUpdate = "lost-update"
 

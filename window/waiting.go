@@ -109,6 +109,9 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, come+int64(c.ClockDrift))
 	}
+	if o.unshown(f, w.Key) { // and on that nobody tells that the key is a counter
+		f.due = max(f.due, come+int64(c.ClockDrift))
+	}
 	shared := func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }
 	if b.Absence || b.Retry || b.List || c.Observed && slices.ContainsFunc(b.Identity, shared) {
 		f.due = max(f.due, end+o.infer.Patience())

@@ -79,7 +79,7 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 }
 
 // settleKinds decides the kinds of keys that t reads first, without a kind, and then writes. The write
-// tells the kind. O(operations) time.
+// tells the kind. If it contradicts what was told, the key is given up before the reads. O(operations) time.
 func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
 	plain, array := false, false
 	for i := range ops {
@@ -105,8 +105,12 @@ func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
 		if k == 0 {
 			k = s.InternKeyOf(b, t, o)
 		}
-		if x := &s.Keys[k]; x.Kind == event.AnyKind && x.Length == 0 && x.Flags&ledger.Unsupported == 0 {
+		switch x := &s.Keys[k]; {
+		case x.Flags&ledger.Unsupported != 0:
+		case x.Kind == event.AnyKind && x.Length == 0:
 			s.settleKind(k, o)
+		case o.Kind == event.Inc && x.Kind != event.Counter, (o.Kind == event.Add || o.Kind == event.Remove) && x.Kind != event.Set:
+			s.GiveUp(k) // t contradicts how the key was read, so its reads before say nothing either
 		}
 	}
 }
