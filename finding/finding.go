@@ -112,6 +112,8 @@ type About struct {
 	Op    int    `json:"op"` // its place in the record's list of operations, from 0
 	Key   string `json:"key"`
 	Value string `json:"value,omitempty"` // canonical JSON: what the anomaly is about
+	// ClockDrift is how far two clients' clocks may be apart, as in "100ms": of nonlinearizable, where times prove an order.
+	ClockDrift string `json:"clock_drift,omitempty"`
 }
 
 // Grounds has the proof of some findings without a cycle.

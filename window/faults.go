@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/infer"
 	"github.com/zeebo/xxh3"
@@ -113,8 +114,10 @@ func (fs *faults) unname(x *fault) {
 
 // shares are hashes of w's anomaly with each of its data edges. The edges of the pasts that
 // force an edge are included. An anti-dependency or a forced order is known by the read that it
-// rests on. Many may have overwritten the version that the read should not have seen.
-func shares(w *finding.Witness, anomaly string) (all []uint64) {
+// rests on. Many may have overwritten the version that the read should not have seen. So is one that a way out
+// of a choice supposes: it is an edge of f only.
+func shares(w *finding.Witness, f *finding.Finding) (all []uint64) {
+	anomaly := f.Anomaly
 	add := func(what string, from, to int, key string) {
 		text := anomaly + "\x00" + what + "\x00" + key + "\x00" + w.Txns[to].ID
 		if from >= 0 {
@@ -136,6 +139,13 @@ func shares(w *finding.Witness, anomaly string) (all []uint64) {
 			add("wr", e.From, e.To, e.Key)
 		case e.Label&(infer.WW|infer.OtherRow) != 0:
 			add("ww", e.From, e.To, e.Key)
+		}
+	}
+	for i := range f.Edges {
+		e := &f.Edges[i]
+		at := slices.IndexFunc(w.Txns, func(t event.Record) bool { return t.ID == e.From })
+		if len(w.Choices) > 0 && e.Derived && e.Type == "rw" && at >= 0 {
+			add("read", -1, at, e.Key)
 		}
 	}
 	for i := range w.Edges {

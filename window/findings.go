@@ -21,7 +21,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
 	h.fill(f, name, w)
-	f.shares = shares(w, f.Finding.Anomaly)
+	f.shares = shares(w, &f.Finding)
 	h.rest(f, w)
 	h.reports.boundUnshown(f)
 	if f.untold == nil {
@@ -140,7 +140,7 @@ func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	s.fill(f, name, w)
-	f.shares = shares(w, f.Finding.Anomaly)
+	f.shares = shares(w, &f.Finding)
 	s.rest(f, w)
 	if s.leaveUntold(f, name, w); f.untold == nil {
 		s.setHistory(f, w)

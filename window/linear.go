@@ -231,7 +231,7 @@ func (l *linearizing) reportLinear(k *linearKey, at int, order []int) {
 	}
 	f := &openFinding{members: members}
 	f.Finding.Certain = true
-	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: k.name}
+	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: k.name, Drift: int64(l.cfg.Contract.ClockDrift)}
 	for _, n := range members {
 		w.Txns = append(w.Txns, l.record(n))
 	}

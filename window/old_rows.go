@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/internal/external"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // Where a row is not its key (isolation.Rules), a transaction may insert a row at a key whose row
@@ -25,26 +25,14 @@ func (o *core) oldRowsOf(f *openFinding) []string {
 	return oldRows(&r)
 }
 
-// unshown says whether f, which is about the key, rests on a range that did not show what the transaction
-// had read of it, while no operation tells that the key is a register. A counter is in no range.
+// unshown says whether f, which is about the key, rests on a range that lacks it, while nothing tells that
+// the key is a register. A counter is in no range.
 func (o *core) unshown(f *openFinding, key string) bool {
 	if f.Finding.Anomaly != misread || len(f.members) != 1 || o.infer.IsRegister(key, f.Finding.Epoch) {
 		return false
 	}
 	r := o.record(f.members[0])
-	missing := false
-	for i := range r.Ops {
-		x := &r.Ops[i]
-		switch {
-		case x.Kind == event.Range && slices.ContainsFunc(x.Rows, func(row event.RecordRow) bool { return row.Key == key }):
-			return false // it is a row
-		case x.Kind == event.Range:
-			missing = missing || external.Covers(x, key)
-		case x.Key == key && (x.Kind != event.Read || x.Data == event.Register):
-			return false
-		}
-	}
-	return missing
+	return isolation.Unshown(&r, key)
 }
 
 // forTrial is the record of n for a trial of orders. A read of an old row shows what n itself wrote.

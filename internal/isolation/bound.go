@@ -56,7 +56,7 @@ func Bound(f *finding.Finding) {
 		*of = boundMap(f, *of)
 	}
 	if a := f.About; a != nil {
-		f.About = &finding.About{Txn: cutName(a.Txn), Op: a.Op, Key: cutName(a.Key), Value: a.Value}
+		f.About = &finding.About{Txn: cutName(a.Txn), Op: a.Op, Key: cutName(a.Key), Value: a.Value, ClockDrift: a.ClockDrift}
 	}
 }
 

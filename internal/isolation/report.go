@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -122,6 +123,9 @@ func (n Name) fillTexts(f *finding.Finding, w *witness) {
 	}
 	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
 		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
+		if w.Anomaly == finding.Nonlinearizable {
+			f.About.ClockDrift = time.Duration(w.Drift).String()
+		}
 	}
 	f.Core = coreOf(w, told, raw)
 	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)

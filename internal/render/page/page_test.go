@@ -100,7 +100,7 @@ func TestLongIsFolded(t *testing.T) {
 
 // A stale read is linked with what it saw and what it missed: each link opens its evidence, under its own id.
 func TestStaleHasEvidence(t *testing.T) {
-	f := finding.Finding{ID: "1f", Anomaly: "nonlinearizable", Txns: []string{"T3", "T2", "T1"}, About: &finding.About{Txn: "T3", Key: "x"}}
+	f := finding.Finding{ID: "1f", Anomaly: "nonlinearizable", Txns: []string{"T3", "T2", "T1"}, About: &finding.About{Txn: "T3", Key: "x", ClockDrift: "0s"}}
 	for i, op := range []string{`"w","key":"x","value":1`, `"w","key":"x","value":2`, `"r","key":"x","value":1`} {
 		f.History = append(f.History, json.RawMessage(fmt.Sprintf(`{"txn":"T%d","status":"committed","start":%d,"end":%d,"ops":[{"op":%s}]}`, i+1, 200*i+100, 200*i+200, op)))
 	}

@@ -156,7 +156,7 @@ func TestScene(t *testing.T) {
 		},
 		"a read of what was replaced before it began": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}`),
@@ -166,7 +166,7 @@ func TestScene(t *testing.T) {
 		// Only a write that lies between is missed for sure, and only one that took effect.
 		"a stale read: other writes are not missed": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A", "D", "E"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A", "D", "E"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"B","status":"committed","start":150,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"D","status":"aborted","start":300,"end":400,"ops":[{"op":"w","key":"x","value":3}]}`,
@@ -175,9 +175,15 @@ func TestScene(t *testing.T) {
 			},
 			"C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nD: [w x 3]*\nE: [w x 4]*\nA 0 -wr-> C 0\n",
 		},
+		// B began 100 ns behind the end of A, and ended 100 ns before C began.
+		"a stale read: clocks that drift as far":      {drifted("100ns"), "C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\n"},
+		"a stale read: clocks that drift less":        {drifted("99ns"), "C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\nC 0 -rw-> B 0\n"},
+		"a stale read: clocks of unknown drift":       {drifted(""), "C: [r x 1]*\nB: [w x 2]*\nA: [w x 1]*\nA 0 -wr-> C 0\n"},
+		"a cas that failed: clocks that drift as far": {failedCAS("100ns"), "C: [cas x 1 to 3: failed]*\nB: [w x 1]*\nA: [w x 2]*\n"},
+		"a cas that failed: clocks that drift less":   {failedCAS("99ns"), "C: [cas x 1 to 3: failed]*\nB: [w x 1]*\nA: [w x 2]*\nC 0 -rw-> B 0\n"},
 		"a read of nothing behind a write": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":null}]}`),
 			},
@@ -185,7 +191,7 @@ func TestScene(t *testing.T) {
 		},
 		"a cas that failed": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":false}]}`),
@@ -194,7 +200,7 @@ func TestScene(t *testing.T) {
 		},
 		"a cas that failed, and may have seen another write": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":301,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":false}]}`),
@@ -203,7 +209,7 @@ func TestScene(t *testing.T) {
 		},
 		"a cas that took what was replaced": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
 					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":true}]}`),
@@ -235,7 +241,7 @@ func TestScene(t *testing.T) {
 		},
 		"a list without an element": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "l"},
+				Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "l", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"append","key":"l","value":1}]}`,
 					`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"append","key":"l","value":2}]}`,
 					`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"l","value":[1]}]}`),
@@ -252,7 +258,7 @@ func TestScene(t *testing.T) {
 		},
 		"operations without an order": {
 			finding.Finding{
-				Anomaly: "nonlinearizable", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1"},
+				Anomaly: "nonlinearizable", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1", ClockDrift: "0s"},
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"w","key":"y","value":2}]}`, `{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
 			},
 			"B: [r x 1]*\nA: [w x 2]* [w y 2]\n",
@@ -328,5 +334,25 @@ func TestShown(t *testing.T) {
 		if got := fmt.Sprint(m.Shown(most)); got != want {
 			t.Errorf("%d: %s, want %s", most, got, want)
 		}
+	}
+}
+
+// drifted is a read of what was replaced before it began, by clocks that may drift apart so far.
+func drifted(drift string) finding.Finding {
+	return finding.Finding{
+		Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: drift},
+		History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}`,
+			`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`,
+			`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}`),
+	}
+}
+
+// failedCAS is a cas that expected the last value that was written before it began.
+func failedCAS(drift string) finding.Finding {
+	return finding.Finding{
+		Anomaly: "nonlinearizable", Txns: []string{"C", "B", "A"}, About: &finding.About{Txn: "C", Key: "x", ClockDrift: drift},
+		History: raw(`{"txn":"A","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":2}]}`,
+			`{"txn":"B","status":"committed","start":300,"end":400,"ops":[{"op":"w","key":"x","value":1}]}`,
+			`{"txn":"C","status":"committed","start":500,"end":600,"ops":[{"op":"cas","key":"x","expected":1,"value":3,"success":false}]}`),
 	}
 }

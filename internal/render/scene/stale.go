@@ -2,6 +2,7 @@ package scene
 
 import (
 	"slices"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -9,12 +10,14 @@ import (
 
 // connectStale links the read at an operation of a member with the write that it saw, and with the writes that
 // it missed. Missed for sure is a write that began behind the end of the one that was seen, and ended before
-// the read began. The second is enough for a list, and where nothing was found.
+// the read began. The second is enough for a list, and where nothing was found. Clocks may drift apart, and a finding that does
+// not say how far shows no order.
 func (s *Scene) connectStale(at, op int) {
 	reader := &s.Members[at]
 	if reader.Record == nil {
 		return
 	}
+	before := s.inOrder()
 	o := &reader.Record.Ops[op]
 	value, told := shown(o)
 	if !told {
@@ -44,7 +47,7 @@ func (s *Scene) connectStale(at, op int) {
 	for i := range s.Members {
 		m := &s.Members[i]
 		wrote := m.writing(o.Key, "")
-		if i == at || i == seen || wrote < 0 || m.Record.Status != event.Committed || !m.before(reader) || seen >= 0 && !s.Members[seen].before(m) {
+		if i == at || i == seen || wrote < 0 || m.Record.Status != event.Committed || !before(m, reader) || seen >= 0 && !before(&s.Members[seen], m) {
 			continue
 		}
 		if w := &m.Record.Ops[wrote]; len(o.Elems) > 0 && (w.Kind != event.Append || slices.Contains(o.Elems, w.Value)) {
@@ -75,16 +78,16 @@ func shown(o *event.RecordOp) (value string, told bool) {
 // connectFailed links a cas that failed with the write of what it expected, where it missed that for sure. Then all writes of
 // something else ended before that one began, or began when the cas was over.
 func (s *Scene) connectFailed(at, op int) {
-	reader := &s.Members[at]
+	reader, before := &s.Members[at], s.inOrder()
 	o := &reader.Record.Ops[op]
 	for i := range s.Members {
 		m := &s.Members[i]
 		wrote := m.wrote(o.Key, o.Expected)
-		if i == at || wrote < 0 || m.writing(o.Key, "") != wrote || m.Record.Status != event.Committed || !m.before(reader) {
+		if i == at || wrote < 0 || m.writing(o.Key, "") != wrote || m.Record.Status != event.Committed || !before(m, reader) {
 			continue
 		}
 		other := func(x Member) bool {
-			return x.ID != m.ID && x.ID != reader.ID && x.writing(o.Key, "") >= 0 && !x.before(m) && !reader.before(&x)
+			return x.ID != m.ID && x.ID != reader.ID && x.writing(o.Key, "") >= 0 && !before(&x, m) && !before(reader, &x)
 		}
 		if slices.ContainsFunc(s.Members, other) {
 			continue
@@ -100,7 +103,7 @@ func (s *Scene) connectOverlaps() {
 	for i := range s.Members {
 		for j := range s.Members[:i] {
 			a, b := &s.Members[i], &s.Members[j]
-			if a.timed() && b.timed() && a.Record.Session == b.Record.Session && !a.before(b) && !b.before(a) {
+			if a.timed() && b.timed() && a.Record.Session == b.Record.Session && !a.before(b, 0) && !b.before(a, 0) {
 				edge := finding.Edge{From: a.ID, To: b.ID, Type: Contradicts, Evidence: a.Short + " and " + b.Short + " of one session overlap in time"}
 				s.add(Arrow{Edge: edge, From: i, To: j, FromOp: -1, ToOp: -1})
 			}
@@ -110,7 +113,13 @@ func (s *Scene) connectOverlaps() {
 
 func (m *Member) timed() bool { return m.Record != nil && m.Record.Flags&event.HasTimes != 0 }
 
-// before says whether m ended before other began.
-func (m *Member) before(other *Member) bool {
-	return m.timed() && other.timed() && m.Record.End < other.Record.Start
+// before says whether m ended before other began, by more than the drift of their clocks.
+func (m *Member) before(other *Member, drift time.Duration) bool {
+	return m.timed() && other.timed() && m.Record.End < other.Record.Start-int64(drift)
+}
+
+// inOrder says whether one member ended before another one began, whatever their clocks are apart.
+func (s *Scene) inOrder() func(a, b *Member) bool {
+	drift, err := time.ParseDuration(s.Finding.About.ClockDrift)
+	return func(a, b *Member) bool { return err == nil && a.before(b, drift) }
 }

@@ -178,12 +178,28 @@ func TestOtherKinds(t *testing.T) {
 	smallPictures(t)
 }
 
+// brokenLabels are the labels in groups that take more than one line.
+const brokenLabels = `[...document.querySelectorAll(".groupfacts dt")].filter((e) => {
+	const text = document.createRange();
+	text.selectNodeContents(e);
+	return text.getClientRects().length !== 1;
+}).map((e) => e.textContent)`
+
 // groups searches for a finding, and goes through its group to its page.
 func (b *browser) groups(s *service, f found) {
 	t := b.t
 	b.look(s.url + "/findings")
 	b.look(s.url + "/findings?q=nothing")
 	b.look(s.url + "/findings?since=90m&kind=violation&sort=worst")
+	for _, width := range []int64{360, 420, 500} { // what a label names may be long
+		where := fmt.Sprintf("the groups, %d px", width)
+		b.do(where, chromedp.EmulateViewport(width, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
+			chromedp.Evaluate(`document.querySelectorAll(".groupfacts dd").forEach((e) => e.append(" and more".repeat(30)))`, nil))
+		b.fits(where)
+		if broken := value[[]string](b, brokenLabels); len(broken) > 0 {
+			t.Errorf("%s: labels of more than one line: %q", where, broken)
+		}
+	}
 	if *rewrite {
 		var shot []byte
 		b.do("the groups", light, chromedp.EmulateViewport(pictureWidth, 800), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("article.group"),
