@@ -93,13 +93,14 @@ func TestRecordsOfFolders(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"J2.log:2 " + strings.TrimSpace(files["J2.log"]), "J3.log:1 " + files["J3.log"]}
+	want := []string{"J1.log:1 " + files["J1.log"], "J2.log:2 " + strings.TrimSpace(files["J2.log"]), "J3.log:1 " + files["J3.log"]}
 	if !slices.Equal(slices.Compact(got), want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A finding of a checked file has the records of its transactions byte by byte as they came in: of a file that is packed
+// A finding of a checked file has the records of its transactions, and of those who wrote what they read, byte by byte as they
+// came in: of a file that is packed
 // too, and of standard input, where it is kept. Operation-level records are among them one by one. Where values are
 // hidden there are none.
 func TestRecordsOfFiles(t *testing.T) {
@@ -109,7 +110,7 @@ func TestRecordsOfFiles(t *testing.T) {
 	zero := `{"txn":"C","status":"committed","end":9,"start":1,"ops":[{"op":"w","key":"x","value":0}]}`
 	other := strings.Replace(one, `"txn"`, `"source":"other", "txn"`, 1)
 	text := strings.Join([]string{zero, "", one, other, seen, two}, "\n")
-	lines := []string{"A 3 " + one, "B 6 " + two}
+	lines := []string{"A 3 " + one, "B 6 " + two, "C 1 " + zero} // C wrote what the two read
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	_, _ = z.Write([]byte(text))
@@ -126,6 +127,7 @@ func TestRecordsOfFiles(t *testing.T) {
 	for i, p := range pieces[1:] {
 		ofPieces = append(ofPieces, fmt.Sprintf("%s %d %s", "AB"[i%2:i%2+1], i+2, p))
 	}
+	ofPieces = append(ofPieces, "C 1 "+zero)
 	slices.Sort(ofPieces)
 	var proto []byte
 	var ofProto []string
@@ -169,10 +171,10 @@ func TestRecordsOfFiles(t *testing.T) {
 		"polysi": {"a.txt", "r(1,0,1,0)\nw(1,1,1,0)\nr(1,0,2,0)\nw(1,2,2,0)\n", whole.Whole{}, []string{
 			"S1.T0 1 r(1,0,1,0)\nw(1,1,1,0)", "S2.T0 3 r(1,0,2,0)\nw(1,2,2,0)",
 		}},
-		"awdit":                        {"a.txt", "w 1 5\n-\n=\nr 1 5\nw 1 6\n-\n=\nr 1 5\nw 1 7\n-\n", whole.Whole{}, []string{"S2.T1 4 r 1 5\nw 1 6", "S3.T1 8 r 1 5\nw 1 7"}},
+		"awdit":                        {"a.txt", "w 1 5\n-\n=\nr 1 5\nw 1 6\n-\n=\nr 1 5\nw 1 7\n-\n", whole.Whole{}, []string{"S1.T1 1 w 1 5", "S2.T1 4 r 1 5\nw 1 6", "S3.T1 8 r 1 5\nw 1 7"}},
 		"dbcop":                        {"a.bincode", bincode, whole.Whole{}, ofDBCop},
 		"hidden values":                {"a.jsonl", text, whole.Whole{HideKey: "key"}, nil},
-		"standard input that is kept":  {"-", text, whole.Whole{}, []string{"A stdin:3 " + one, "B stdin:6 " + two}},
+		"standard input that is kept":  {"-", text, whole.Whole{}, []string{"A stdin:3 " + one, "B stdin:6 " + two, "C stdin:1 " + zero}},
 		"standard input that has gone": {"-", text, bounded, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
