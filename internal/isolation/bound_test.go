@@ -131,3 +131,17 @@ func TestExplainHugeNames(t *testing.T) {
 		t.Errorf("explanation of %d bytes, edges %+v", len(f.Explanation), f.Edges)
 	}
 }
+
+// Long values and names of transactions stay text where they are cut.
+func TestClipKeepsCharacters(t *testing.T) {
+	for begin := range 4 {
+		long := strings.Repeat("a", begin) + strings.Repeat("имя🔑", 30)
+		got := clip(long)
+		if !utf8.ValidString(got) || len(got) > 80 || len(got) < 70 || !strings.Contains(got, "...") {
+			t.Errorf("%d bytes: %q", len(got), got)
+		}
+	}
+	if got := clip(strings.Repeat("a", 81)); len(got) != 80 {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -163,7 +164,14 @@ func clip(v string) string {
 	if len(v) <= most {
 		return v
 	}
-	return v[:most/2] + "..." + v[len(v)-most/2+3:]
+	head, tail := most/2, len(v)-most/2+3
+	for head > 0 && !utf8.RuneStart(v[head]) {
+		head--
+	}
+	for tail < len(v) && !utf8.RuneStart(v[tail]) {
+		tail++
+	}
+	return v[:head] + "..." + v[tail:]
 }
 
 func because(w *witness, e *finding.Dependency) string {
