@@ -310,14 +310,17 @@ func (i *input) hasLost() []string {
 	return all
 }
 
-// chartEnd is the instant with which the chart of findings ends: now, or the latest record where all sources read what is old.
+// chartEnd is the instant with which the chart of findings ends: now, or the latest record where all records are older than
+// the span. The watermark does not count, since it follows the clock where no more records come.
 func chartEnd(sources []*engine.SourceStatus, now time.Time, span time.Duration) (end int64) {
 	for _, x := range sources {
-		at := max(x.Watermark, x.Latest)
-		if at == 0 || at >= now.UnixNano()-int64(span) { // it has no times, or records of the span
+		if x.Latest == 0 && transactions(&x.Counters) == 0 { // nothing of it has come
+			continue
+		}
+		if x.Latest == 0 || x.Latest >= now.UnixNano()-int64(span) { // it has no times, or records of the span
 			return now.UnixNano()
 		}
-		end = max(end, at)
+		end = max(end, x.Latest)
 	}
 	return cmp.Or(end, now.UnixNano())
 }

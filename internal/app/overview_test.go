@@ -122,6 +122,39 @@ func TestStripWithoutAWatermark(t *testing.T) {
 	}
 }
 
+// Of records that are older than the span, the chart and the strips show the end, also once the watermark has followed the clock.
+func TestOldRecordsStayInView(t *testing.T) {
+	now := time.Date(2026, 11, 20, 10, 0, 45, 0, time.UTC)
+	ago := func(d time.Duration) int64 { return now.Add(-d).UnixNano() }
+	const span, day = time.Hour, 24 * time.Hour
+	old := &engine.SourceStatus{Source: "old", Latest: ago(day), Watermark: ago(time.Second)}
+	older := &engine.SourceStatus{Source: "older", Latest: ago(3 * day), Watermark: ago(3*day + time.Minute)}
+	fresh := &engine.SourceStatus{Source: "fresh", Latest: ago(time.Minute), Watermark: ago(2 * time.Minute)}
+	behind := &engine.SourceStatus{Source: "behind", Latest: ago(time.Minute), Watermark: ago(2 * day)}
+	silent := &engine.SourceStatus{Source: "silent"}
+	timeless := &engine.SourceStatus{Source: "timeless", Counters: window.Counters{Committed: 1}}
+	for _, c := range []struct {
+		sources []*engine.SourceStatus
+		want    int64
+	}{
+		{nil, ago(0)},
+		{[]*engine.SourceStatus{silent}, ago(0)},
+		{[]*engine.SourceStatus{old}, ago(day)},
+		{[]*engine.SourceStatus{older, old, silent}, ago(day)},
+		{[]*engine.SourceStatus{old, fresh}, ago(0)},
+		{[]*engine.SourceStatus{old, timeless}, ago(0)},
+	} {
+		if got := chartEnd(c.sources, now, span); got != c.want {
+			t.Errorf("%v: the chart ends %v ago, want %v", c.sources, now.Sub(time.Unix(0, got)), now.Sub(time.Unix(0, c.want)))
+		}
+	}
+	for x, want := range map[*engine.SourceStatus]int64{old: old.Latest, older: older.Watermark, fresh: ago(0), behind: behind.Watermark} {
+		if got := stripEnd(x, now, span); got != want {
+			t.Errorf("%s: the strip ends %v ago, want %v", x.Source, now.Sub(time.Unix(0, got)), now.Sub(time.Unix(0, want)))
+		}
+	}
+}
+
 // A strip is the worst of its panes. They are read once, until one is written. What is not read in time is told.
 func TestStrips(t *testing.T) {
 	st, err := store.Open(t.TempDir(), store.Options{})

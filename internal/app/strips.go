@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -169,10 +168,14 @@ func inWork(l *web.Level, watermark, end, long, closes int64) {
 	}
 }
 
-// stripEnd is the instant of the source's time with which its strips end: now, or where it reads what is old, the watermark.
+// stripEnd is the instant of the source's time with which its strips end: now, or where all that came is older than the span, the latest record or the watermark, whichever is earlier.
 func stripEnd(x *engine.SourceStatus, now time.Time, span time.Duration) int64 {
 	end := now.UnixNano()
-	if until := cmp.Or(x.Watermark, x.Latest); until < end-int64(span) {
+	until := x.Latest
+	if x.Watermark != 0 { // it follows the clock where no more records come
+		until = min(until, x.Watermark)
+	}
+	if until < end-int64(span) {
 		return until
 	}
 	return end
