@@ -21,6 +21,22 @@ func TestClip(t *testing.T) {
 	}
 }
 
+// A text has room as it is drawn: hidden characters are written out, and wide ones take two columns.
+func TestClipCountsWhatIsDrawn(t *testing.T) {
+	for text, want := range map[string]string{
+		"w key \u202e\u202e\u202e\u202e\u2028 of a customer": `w key \u202e\u2… of a customer`,
+		strings.Repeat("鍵", 20):                            "鍵鍵鍵鍵鍵鍵鍵…鍵鍵鍵鍵鍵鍵鍵",
+		strings.Repeat("鍵", 18):                            strings.Repeat("鍵", 18),
+	} {
+		if got := clip(text); got != want {
+			t.Errorf("%q: %q of %d columns, want %q", text, got, columns(got), want)
+		}
+	}
+	if got := startOf("\u202e\u202e and more", 12); got != `\u202e\u202…` {
+		t.Errorf("%q", got)
+	}
+}
+
 // The key of an arrow is quoted as that of an operation.
 func TestArrowQuotes(t *testing.T) {
 	e := finding.Edge{From: "A", To: "B", Type: "rw", Key: "x, w y"}

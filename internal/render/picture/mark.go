@@ -109,14 +109,11 @@ const leastText = 6
 
 // startOf is the first part of a text that is too wide.
 func startOf(text string, most int) string {
+	text = finding.Visible(text)
 	if columns(text) <= most {
 		return text
 	}
-	runes := []rune(text)
-	for columns(string(runes)) >= most {
-		runes = runes[:len(runes)-1]
-	}
-	return string(runes) + "…"
+	return beginOf(text, most-1) + "…"
 }
 
 // offset is a stretch of time with its sign.

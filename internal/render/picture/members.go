@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/render/scene"
 )
 
@@ -120,26 +121,49 @@ func aboutOf(m *scene.Member) (lines []string) {
 
 // clip shortens a line in its middle: ids and keys differ at both ends. One that is little longer stays whole.
 func clip(text string) string {
-	if utf8.RuneCountInString(text) <= maxChars+spareChars {
+	text = finding.Visible(text) // as it is drawn
+	if columns(text) <= maxChars+spareChars {
 		return text
 	}
 	return clipTo(text, maxChars)
 }
 
-// clipTo leaves a bracket at the end closed.
+// clipTo leaves a bracket at the end closed. It counts columns of what is drawn, where hidden characters are written out.
 func clipTo(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
+	text = finding.Visible(text)
+	if columns(text) <= most {
 		return text
 	}
 	if open := strings.LastIndexByte(text, '('); open > 0 && strings.HasSuffix(text, ")") {
-		if end := []rune(text[open:]); len(end) <= most*2/3 {
-			return string(runes[:most-len(end)-1]) + "…" + string(end)
-		} else if len(runes)-len(end) < most*2/3 {
-			return string(runes[:most-2]) + "…)"
+		if end := columns(text[open:]); end <= most*2/3 {
+			return beginOf(text, most-end-1) + "…" + text[open:]
+		} else if columns(text)-end < most*2/3 {
+			return beginOf(text, most-2) + "…)"
 		}
 	}
-	return string(runes[:most/2]) + "…" + string(runes[len(runes)-most/2+1:])
+	return beginOf(text, most/2) + "…" + endOf(text, most/2-1)
+}
+
+// beginOf is the beginning of text that fits into so many columns.
+func beginOf(text string, most int) string {
+	for i, r := range text {
+		if most -= columns(string(r)); most < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// endOf is the end of text that fits into so many columns.
+func endOf(text string, most int) string {
+	for i := len(text); i > 0; {
+		r, size := utf8.DecodeLastRuneInString(text[:i])
+		if most -= columns(string(r)); most < 0 {
+			return text[i:]
+		}
+		i -= size
+	}
+	return text
 }
 
 // columns is the width of text in a fixed-width font; East Asian wide characters

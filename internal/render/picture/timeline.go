@@ -275,7 +275,7 @@ func (t *timeline) operations(m *scene.Member) []string {
 	var ops []string
 	for _, o := range m.Ops {
 		if o.Matters {
-			ops = append(ops, o.Text)
+			ops = append(ops, finding.Visible(o.Text)) // as it is drawn
 		}
 	}
 	if text := strings.Join(ops, ", "); columns(text) <= t.room() {
