@@ -20,7 +20,7 @@ const (
 	UnattributedRead                         // as GarbageRead, but the capture does not exclude a writer
 	RetiredRead                              // A read a version older than what is kept
 	RetiredReader                            // A wrote what a retired transaction had read
-	SessionOverlap                           // A and B of one session overlap
+	SessionOverlap                           // A and B of one session overlap, or their seq cannot be
 	SequenceGap                              // members before A of its session are missing
 	Contradictory                            // a record with A's id and other content
 	OutOfBounds                              // A read a sum that no increments give; B, if there is one, read another that excludes it

@@ -136,7 +136,9 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 	},
 	finding.SessionOverlap: {
 		anomaly: "session-not-sequential", kind: finding.KindRecord,
-		text: "$a and $b of one session overlap: it is not a single-threaded client, and its order is not used",
+		says: func(w *witness, a, b string) string {
+			return notSequential(w, a, b) + ": it is not a single-threaded client, and its order is not used"
+		},
 	},
 	finding.SequenceGap: {anomaly: "gap", kind: finding.KindGap, text: "records of this session before $a are missing"},
 }
@@ -232,6 +234,20 @@ func (w *witness) fill(text string) string {
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// notSequential says why two transactions of one session are not those of one client.
+func notSequential(w *witness, a, b string) string {
+	x, y := &w.Txns[0], &w.Txns[len(w.Txns)-1]
+	timed := x.Flags&y.Flags&event.HasTimes != 0
+	switch numbered := x.Flags&y.Flags&event.HasSeq != 0; {
+	case timed && x.Start < y.End && y.Start < x.End:
+	case numbered && x.Seq == y.Seq:
+		return fmt.Sprintf("%s and %s of one session have the same seq, %d", a, b, x.Seq)
+	case timed && numbered && (x.Seq < y.Seq) == (y.End <= x.Start):
+		return fmt.Sprintf("%s and %s of one session have another order by seq than by time", a, b)
+	}
+	return fmt.Sprintf("%s and %s of one session overlap", a, b)
 }
 
 // sentence says what is wrong for findings that are not cycles.

@@ -46,3 +46,26 @@ func TestWithoutCycle(t *testing.T) {
 		t.Errorf("%d rows and lacks, and %d kinds", n, len(finding.AnomalyKinds()))
 	}
 }
+
+// A session that is not one client's says why: its transactions need not overlap.
+func TestNotSequentialSaysWhy(t *testing.T) {
+	const timed, both = event.HasTimes, event.HasTimes | event.HasSeq
+	for _, c := range []struct {
+		a, b event.Record
+		want string
+	}{
+		{event.Record{Flags: timed, Start: 1, End: 3}, event.Record{Flags: timed, Start: 2, End: 4}, "overlap"},
+		{event.Record{Flags: both, Seq: 1, Start: 1, End: 3}, event.Record{Flags: both, Seq: 1, Start: 2, End: 4}, "overlap"},
+		{event.Record{Flags: both, Seq: 1, Start: 5, End: 6}, event.Record{Flags: both, Seq: 1, Start: 2, End: 4}, "have the same seq, 1"},
+		{event.Record{Flags: event.HasSeq, Seq: 7}, event.Record{Flags: event.HasSeq, Seq: 7}, "have the same seq, 7"},
+		{event.Record{Flags: both, Seq: 1, Start: 5, End: 6}, event.Record{Flags: both, Seq: 2, Start: 2, End: 4}, "have another order by seq than by time"},
+		{event.Record{Flags: both, Seq: 2, Start: 2, End: 4}, event.Record{Flags: both, Seq: 1, Start: 5, End: 6}, "have another order by seq than by time"},
+	} {
+		c.a.ID, c.b.ID = "A", "B"
+		w := &witness{Witness: &finding.Witness{Anomaly: finding.SessionOverlap, Txns: []event.Record{c.a, c.b}}}
+		want := "A and B of one session " + c.want + ": it is not a single-threaded client, and its order is not used"
+		if got := sentence(w); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
