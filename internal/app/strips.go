@@ -168,7 +168,8 @@ func inWork(l *web.Level, watermark, end, long, closes int64) {
 	}
 }
 
-// stripEnd is the instant of the source's time with which its strips end: now, or where all that came is older than the span, the latest record or the watermark, whichever is earlier.
+// stripEnd is the instant of the source's time with which its strips end: now. Where all that came is older than the span, it is the
+// latest record, or the watermark if that is earlier.
 func stripEnd(x *engine.SourceStatus, now time.Time, span time.Duration) int64 {
 	end := now.UnixNano()
 	until := x.Latest

@@ -236,7 +236,7 @@ func (w *witness) fill(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// notSequential says why two transactions of one session are not those of one client.
+// notSequential says what shows that two transactions of one session came from two clients.
 func notSequential(w *witness, a, b string) string {
 	x, y := &w.Txns[0], &w.Txns[len(w.Txns)-1]
 	timed := x.Flags&y.Flags&event.HasTimes != 0

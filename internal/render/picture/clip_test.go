@@ -25,8 +25,8 @@ func TestClip(t *testing.T) {
 func TestClipCountsWhatIsDrawn(t *testing.T) {
 	for text, want := range map[string]string{
 		"w key \u202e\u202e\u202e\u202e\u2028 of a customer": `w key \u202e\u2… of a customer`,
-		strings.Repeat("鍵", 20):                            "鍵鍵鍵鍵鍵鍵鍵…鍵鍵鍵鍵鍵鍵鍵",
-		strings.Repeat("鍵", 18):                            strings.Repeat("鍵", 18),
+		strings.Repeat("鍵", 20):                              "鍵鍵鍵鍵鍵鍵鍵…鍵鍵鍵鍵鍵鍵鍵",
+		strings.Repeat("鍵", 18):                              strings.Repeat("鍵", 18),
 	} {
 		if got := clip(text); got != want {
 			t.Errorf("%q: %q of %d columns, want %q", text, got, columns(got), want)
