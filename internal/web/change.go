@@ -203,6 +203,6 @@ func (s *site) reload(w http.ResponseWriter, r *http.Request, who string) {
 	case err != nil:
 		plain(w, http.StatusInternalServerError, "failed to reload: "+err.Error())
 	default:
-		plain(w, http.StatusOK, "reloaded")
+		plain(w, http.StatusOK, "reloaded. Settings that only a restart can change are as before: the log names those that the file changes.")
 	}
 }

@@ -196,7 +196,7 @@ func reloadsByPost(t *testing.T, handler func(Options) http.Handler) {
 	if status, _ := post("ann", map[string]string{"Origin": "http://evil"}); status != 403 || calls != 0 {
 		t.Errorf("another page: %d", status)
 	}
-	if status, body := post("ann", nil); status != 200 || calls != 1 {
+	if status, body := post("ann", nil); status != 200 || calls != 1 || !strings.Contains(body, "a restart") {
 		t.Errorf("%d %s", status, body)
 	}
 	fails = errors.New("levels: none is named")
