@@ -129,7 +129,9 @@ func ofList(w *witness, o *event.RecordOp) bool {
 		return o.Kind == event.Append || o.Data == event.List
 	}
 	return o.Flags&event.IsArray != 0 && !slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		return slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool { return ofRegister(&x, o.Key) })
+		return slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool {
+			return ofRegister(&x, o.Key) || x.Key == o.Key && (x.Kind == event.Add || x.Kind == event.Remove || x.Data.Parts())
+		})
 	})
 }
 
