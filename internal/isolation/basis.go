@@ -104,7 +104,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 			}
 		case o.Key != key:
 			continue
-		case o.OfParts():
+		case usedAsSet(w, key):
 			b.Absence = true // perhaps the key of an element
 		case o.Kind == event.CAS && o.Flags&event.Success != 0 && o.PrevVersion == "": // its version is the new one
 			b.Absence = b.Absence || o.Expected == "null"
