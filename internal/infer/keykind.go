@@ -65,8 +65,8 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 		}
 	case x.Flags&ledger.Sums != 0 && kind == event.Counter:
 	case x.Kind != kind || x.Flags&ledger.Sums != 0:
-		if x.Kind != kind && kind == event.Register && causes.WritesVersion(o) {
-			x.Flags |= ledger.Deleted // what was appended or added may be gone
+		if x.Kind != kind && kind == event.Register && causes.WritesVersion(o) || x.Kind == event.List && kind.Parts() {
+			x.Flags |= ledger.Deleted // what was appended or added may be gone, or a read that did not tell its kind was of a set
 			s.Counters.DeletedLists++
 		} else if x.Flags&ledger.Deleted != 0 {
 			s.Counters.DeletedLists++

@@ -104,8 +104,10 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 			}
 		case o.Key != key:
 			continue
-		case o.OfParts():
+		case usedAsSet(w, key):
 			b.Absence = true // perhaps the key of an element
+		case o.Kind == event.CAS && o.Flags&event.Success != 0 && o.PrevVersion == "": // its version is the new one
+			b.Absence = b.Absence || o.Expected == "null"
 		case o.Version != "" || o.PrevVersion != "":
 			return
 		case o.Kind == event.Read && o.Flags&event.NotFound != 0:

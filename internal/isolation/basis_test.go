@@ -75,6 +75,34 @@ func TestBasisOfLists(t *testing.T) {
 	}
 }
 
+// TestBasisOfKinds: the version of a cas that succeeded is the new one. An array is of a set if the witness adds to it.
+func TestBasisOfKinds(t *testing.T) {
+	cas := func(expected, version, prev string) []event.RecordOp {
+		return []event.RecordOp{{Kind: event.CAS, Key: "x", Flags: event.Success, Expected: expected, Value: "2", Version: version, PrevVersion: prev}}
+	}
+	edge := []finding.Dependency{{From: 0, To: 1, Label: finding.RW, Key: "x", Shown: -1}}
+	write := event.Record{Ops: []event.RecordOp{{Kind: event.Write, Key: "x", Value: "1", Version: "6"}}}
+	array := event.RecordOp{Kind: event.Read, Key: "x", Flags: event.IsArray, Elems: []string{"1"}}
+	empty := event.RecordOp{Kind: event.Read, Key: "x", Flags: event.IsArray}
+	added := []event.RecordOp{{Kind: event.Add, Key: "x", Value: "1"}, {Kind: event.Remove, Key: "x", Value: "1"}, empty}
+	for _, x := range []struct {
+		name     string
+		w        finding.Witness
+		absence  bool
+		identity []string
+		lists    []string
+	}{
+		{"a cas on nothing", finding.Witness{Edges: edge, Txns: []event.Record{{Ops: cas("null", "7", "")}, write}}, true, []string{"x"}, nil},
+		{"a cas on a value", finding.Witness{Edges: edge, Txns: []event.Record{{Ops: cas("1", "7", "")}, write}}, false, []string{"x"}, nil},
+		{"a cas that tells what it replaced", finding.Witness{Edges: edge, Txns: []event.Record{{Ops: cas("1", "7", "6")}, write}}, false, nil, nil},
+		{"an element of a set that is read without its kind", finding.Witness{Anomaly: finding.G1b, Key: "x", Value: "1", Txns: []event.Record{{Ops: []event.RecordOp{array}}, {Ops: added}}}, true, []string{"x"}, nil},
+	} {
+		if b := BasisOf(&x.w, always); b.Absence != x.absence || !slices.Equal(b.Identity, x.identity) || !slices.Equal(b.Lists, x.lists) {
+			t.Errorf("%s: %+v, want absence %v, identity of %v, lists %v", x.name, b, x.absence, x.identity, x.lists)
+		}
+	}
+}
+
 func always(string, string) bool { return true }
 
 // TestApart: whether the reads of a list by two transactions have an element in common: not of

@@ -128,8 +128,15 @@ func ofList(w *witness, o *event.RecordOp) bool {
 	if o.Kind != event.Read || o.Data != event.AnyKind {
 		return o.Kind == event.Append || o.Data == event.List
 	}
-	return o.Flags&event.IsArray != 0 && !slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+	return o.Flags&event.IsArray != 0 && !usedAsSet(w.Witness, o.Key) && !slices.ContainsFunc(w.Txns, func(t event.Record) bool {
 		return slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool { return ofRegister(&x, o.Key) })
+	})
+}
+
+// usedAsSet says whether an operation of w shows that the key is a set.
+func usedAsSet(w *finding.Witness, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Key == key && o.OfParts() })
 	})
 }
 

@@ -447,7 +447,7 @@ func (s *Sets) RemovePart(b *event.Batch, t *event.Txn, n, i, e uint32) {
 }
 
 // Replaced takes back what rests on k having been added to and removed from only: another operation may
-// have replaced or deleted it.
+// have replaced or deleted it. Nothing is concluded about its elements any more.
 func (s *Sets) Replaced(k uint32) {
 	for e := s.Keys[k].Base; e != 0; e = s.Keys[e].Base {
 		s.Deletion(e, 0)
@@ -455,6 +455,7 @@ func (s *Sets) Replaced(k uint32) {
 			s.Void(s.Writes[id].Version)
 			s.MakeAmbiguous(s.Writes[id].Version)
 		}
+		s.Keys[e].Flags |= ledger.Unsupported // later adds are not taken in
 	}
 }
 
