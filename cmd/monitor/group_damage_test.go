@@ -83,10 +83,9 @@ func offsetIn(t *testing.T, text, field string) int64 {
 func TestGroupStateIsDamaged(t *testing.T) {
 	t.Parallel()
 	records := pacedMessages(t, 6_000, 50, 10*time.Millisecond)
-	inputs := together{t: t}
-	defer inputs.wait()
 	for _, kind := range []struct{ input, unit string }{{"nats", "nats:G:g.0"}, {"kafka partitions", "kafka:g/0"}} {
-		inputs.run(kind.input, func(t *testing.T) {
+		t.Run(kind.input, func(t *testing.T) {
+			t.Parallel()
 			r := newGroupRun(t, nil, groupInputs[kind.input], "file")
 			dir := strings.TrimPrefix(r.state.url(nil), "file://")
 			same := func(*testing.T) groupInput { return r.input }

@@ -93,14 +93,13 @@ var storeLosses = map[string]struct {
 func TestGroupStoreIsLost(t *testing.T) {
 	t.Parallel()
 	records := plantedMessages(t, 3_000, 500)
-	parts := together{t: t}
-	defer parts.wait()
 	for i, name := range slices.Sorted(maps.Keys(storeLosses)) {
 		if testrun.LeavesOut(i, 2) {
 			continue
 		}
 		loss := storeLosses[name]
-		parts.run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newGroupRun(t, nil, natsGroup, loss.state)
 			r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 			for _, member := range []string{"a", "b", "c"} {

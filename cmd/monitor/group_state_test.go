@@ -41,14 +41,13 @@ func TestGroupStateIsLost(t *testing.T) {
 		},
 		"no state": {nil, "the state of the unit is lost (its record is missing or damaged)"},
 	}
-	parts := together{t: t}
-	defer parts.wait()
 	for i, name := range slices.Sorted(maps.Keys(damages)) {
 		if testrun.LeavesOut(i, 3) {
 			continue
 		}
 		damage := damages[name]
-		parts.run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newGroupRun(t, nil, natsGroup, "file")
 			r.flags = []string{"--window", "1s", "--max-transaction", "1s", "--lateness", "1s"}
 			r.start(t, "a")

@@ -183,13 +183,12 @@ func TestGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := groupSources * len(checkedIDs(t, history))
-	parts := together{t: t}
-	defer parts.wait()
 	for input, open := range groupInputs {
 		if !slices.ContainsFunc(cases, func(c groupCase) bool { return c.input == input }) {
 			continue
 		}
-		parts.run(input, func(t *testing.T) {
+		t.Run(input, func(t *testing.T) {
+			t.Parallel()
 			if cluster := groupClusters[input]; cluster != nil && len(cases) > len(groupCases) {
 				open = cluster(t)
 			}

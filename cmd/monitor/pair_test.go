@@ -69,14 +69,13 @@ func TestPair(t *testing.T) {
 			}
 		},
 	}
-	parts := together{t: t}
-	defer parts.wait()
 	for i, name := range slices.Sorted(maps.Keys(disturbances)) { // the short form has the first and the third
 		if testrun.LeavesOut(i, 2) {
 			continue
 		}
 		disturb := disturbances[name]
-		parts.run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got := runPair(t, natsPair(t, records), []string{"a", "b"}, want, disturb)
 			if n := got.differing(); n != 0 {
 				t.Errorf("%d of %d findings have two texts", n, len(want))
@@ -99,10 +98,9 @@ func TestPairOverPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := checkedIDs(t, history)
-	parts := together{t: t}
-	defer parts.wait()
 	for _, partitions := range []int{1, 4} {
-		parts.run(fmt.Sprint(partitions), func(t *testing.T) {
+		t.Run(fmt.Sprint(partitions), func(t *testing.T) {
+			t.Parallel()
 			got := runPair(t, kafkaPair(t, records, partitions), []string{"a", "b"}, want, nil)
 			if n := got.differing(); partitions == 1 && n != 0 {
 				t.Errorf("%d of %d findings have two texts over one partition", n, len(want))

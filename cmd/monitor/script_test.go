@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 
 // TestMain lets several scripts run at once: they wait for services most of their time.
 func TestMain(m *testing.M) {
-	testrun.Waiting(12)
+	testrun.Waiting(14)
 	testscript.Main(inMemory{m}, map[string]func(){"monitor": main})
 }
 
@@ -26,19 +25,6 @@ func TestMain(m *testing.M) {
 type inMemory struct{ m *testing.M }
 
 func (x inMemory) Run() int { return testrun.Run(x.m.Run) }
-
-// together has the parts of a test run side by side. They take no place of their own among the tests that run at once: one
-// that takes half a minute would wait for it behind all scripts.
-type together struct {
-	t   *testing.T
-	all sync.WaitGroup
-}
-
-func (p *together) run(name string, part func(t *testing.T)) {
-	p.all.Go(func() { p.t.Run(name, part) })
-}
-
-func (p *together) wait() { p.all.Wait() }
 
 // TestScripts runs testdata/*.txt, each a script with its files. Beside the
 // commands of testscript there are
