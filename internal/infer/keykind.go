@@ -106,7 +106,7 @@ func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
 			k = s.InternKeyOf(b, t, o)
 		}
 		switch x := &s.Keys[k]; {
-		case x.Flags&ledger.Unsupported != 0:
+		case x.Flags&(ledger.Unsupported|ledger.Sums) != 0:
 		case x.Kind == event.AnyKind && x.Length == 0:
 			s.settleKind(k, o)
 		case o.Kind == event.Inc && x.Kind != event.Counter, (o.Kind == event.Add || o.Kind == event.Remove) && x.Kind != event.Set:
