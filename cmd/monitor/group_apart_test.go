@@ -30,6 +30,14 @@ func TestGroupUnitsAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := groupSources * len(checkedIDs(t, history))
+	alone.await(t, "all findings of one monitor", func() bool { return len(alone.texts()) >= planted })
+	alone.settle(t, nil)
+	want := map[string]string{} // of s2
+	for id, text := range alone.texts() {
+		if strings.HasPrefix(id, "s2 ") {
+			want[id] = text
+		}
+	}
 
 	r := newGroupRun(t, records[:first], kafkaGroup, "file")
 	r.start(t, "a")
@@ -51,14 +59,6 @@ func TestGroupUnitsAreApart(t *testing.T) {
 	r.publish(t.Context(), t, time.Second)
 	r.await(t, "a gap", func() bool { return r.gaps(`"source":"s0"`) > 0 })
 	r.await(t, "a dead letter", func() bool { return r.members[1].logged("bad record") > 0 })
-	alone.await(t, "all findings of one monitor", func() bool { return len(alone.texts()) >= planted })
-	alone.settle(t, nil)
-	want := map[string]string{} // of s2
-	for id, text := range alone.texts() {
-		if strings.HasPrefix(id, "s2 ") {
-			want[id] = text
-		}
-	}
 	r.settle(t, want)
 	r.settle(t, nil)
 
@@ -86,7 +86,7 @@ func TestGroupUnitsAreApart(t *testing.T) {
 	if sources["s2"] != len(want) || sources["s1"] == 0 {
 		t.Errorf("s2 has %d findings, want %d, and s1 has %d", sources["s2"], len(want), sources["s1"])
 	}
-	if n := r.gaps(`"first_position":"kafka:g0/0/(\d\d|100)"`); n != 1 {
+	if n := r.gaps(`"first_position":"kafka:g0/0/100"`); n != 1 {
 		t.Errorf("%d gaps name what was dropped", n)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -52,8 +51,7 @@ func (c *recordCase) ask(t *testing.T, command string, more ...string) (code int
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
-		t.Error(err) // in any goroutine
-		return -1, "", ""
+		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
@@ -117,18 +115,12 @@ func TestGroupRecordsAreDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.damage(t)
+			c.askDead(t, strings.Count(before, "\n"))
+			c.run = newGroupRun(t, nil, func(*testing.T) groupInput { return r.input }, "")
+			c.run.state = &groupState{url: func([]string) string { return "file://" + c.dir }}
+			c.run.start(t, "d")
 			cases = append(cases, c)
 		}
-	}
-	var asked sync.WaitGroup // a command waits to see who lives
-	for _, c := range cases {
-		asked.Go(func() { c.askDead(t, strings.Count(before, "\n")) })
-	}
-	asked.Wait()
-	for _, c := range cases {
-		c.run = newGroupRun(t, nil, func(*testing.T) groupInput { return r.input }, "")
-		c.run.state = &groupState{url: func([]string) string { return "file://" + c.dir }}
-		c.run.start(t, "d")
 	}
 	for _, c := range cases {
 		c.run.await(t, "member that watches all units: "+c.kind+" "+c.how, func() bool { return c.run.members[0].logged("watches the unit") >= groupSources })
