@@ -129,6 +129,20 @@ func (p *places) look(now time.Time, s *engine.Status) json.RawMessage {
 	return text
 }
 
+// begun says where the unit began, as long as it has read nothing; nil: that is not known.
+func (p *places) begun() json.RawMessage {
+	b := p.start
+	if !b.known() {
+		return nil
+	}
+	b.Reason = ""
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
 // step takes a new spot if it is time, and forgets those that are too old.
 func (p *places) step(now time.Time, s *engine.Status) {
 	if len(s.Cursors) > 0 && p.due(now, s) {
@@ -195,8 +209,11 @@ func (u *unit) place() json.RawMessage {
 	u.mu.Lock()
 	a, places := u.app, u.places
 	u.mu.Unlock()
-	if a == nil || a.engine == nil {
+	switch {
+	case places == nil:
 		return nil
+	case a == nil || a.engine == nil: // it may be handed over before it has begun
+		return places.begun()
 	}
 	return places.look(time.Now(), a.Status())
 }

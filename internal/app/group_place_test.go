@@ -142,3 +142,18 @@ func TestBeginsAnewSaysWhere(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceBeforeTheBegin: a unit may be handed over before its app has started. Its state says where it began all the same: else the next owner
+// would know no place until it has read a window.
+func TestPlaceBeforeTheBegin(t *testing.T) {
+	for state, want := range map[string]string{
+		"": `{"oldest":true}`,
+		`{"format":1,"place":{"cursors":{"p":{"next":7}},"read":{"p":9},"reason":"lost"}}` + "\n": `{"cursors":{"p":{"next":7}},"read":{"p":9}}`,
+		`{"format":1}` + "\n": "",
+	} {
+		u := &unit{places: newPlaces(reach{}, []byte(state))}
+		if got := string(u.place()); got != want {
+			t.Errorf("the place behind the state %q is %s, want %s", state, got, want)
+		}
+	}
+}
