@@ -210,7 +210,8 @@ func TestRemovedUnderALaggingReaderWithAFilter(t *testing.T) {
 				r.wantGaps()
 				return
 			}
-			if len(r.gaps) != 1 || !strings.Contains(r.gaps[0].Reason, c.reason) || c.reason != "" && strings.Contains(r.gaps[0].Reason, may) != (c.reason == may) {
+			counted := c.reason == may && len(r.gaps) == 1 && strings.Contains(r.gaps[0].Reason, "at least ") // a busy reader had asked before
+			if len(r.gaps) != 1 || !counted && (!strings.Contains(r.gaps[0].Reason, c.reason) || c.reason != "" && strings.Contains(r.gaps[0].Reason, may) != (c.reason == may)) {
 				t.Fatalf("gaps %v, want one with %q", r.gaps, c.reason)
 			}
 			from, to := r.gaps[0].From, r.gaps[0].To
