@@ -25,7 +25,7 @@ func (p *replaying) keeping() {
 func (p *replaying) keep(x *replayPart, m *ingest.Message, txns []event.Txn, parts []event.Part) {
 	if p.tape != nil && x.input.name != "file:" {
 		b := &p.history.Batch
-		p.tape.Add(b.Partitions[x.index], p.history.Decoder.Source, []ingest.Message{*m}, txns, tape.PiecesOf(b, parts))
+		p.tape.Add(b.Partitions[x.index], p.history.Decoder.Source, []ingest.Message{*m}, b, txns, parts)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/ingest"
-	"github.com/isowatch/isowatch/internal/tape"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -198,7 +197,7 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 				"fault", f.text, "stack", string(f.stack))
 		}
 	}
-	e.tape.Add(b.Partitions[part], e.decoder.Source, messages[:taken], b.Txns[txns:], tape.PiecesOf(b, b.Parts[parts:]))
+	e.tape.Add(b.Partitions[part], e.decoder.Source, messages[:taken], b, b.Txns[txns:], b.Parts[parts:])
 	for i := range messages[:taken] {
 		e.bytes.Add(int64(len(messages[i].Value)))
 	}

@@ -13,26 +13,51 @@ import (
 
 // Search looks for the records of findings among those that it is given.
 type Search struct {
-	few  [1 << 10]uint64     // a bit for each hash, by its last 16 bits: it rules most others out
-	ids  map[uint64]struct{} // hashes of ids
-	raws map[member][]finding.Raw
-	of   [][]member // by finding
-	left int        // bytes that it takes yet
+	ids     hashes // of ids: a line does not tell its source before it is decoded
+	members hashes // of members: many sources may count their transactions alike
+	raws    map[member][]finding.Raw
+	of      [][]member // by finding
+	left    int        // bytes that it takes yet
 }
 
 // member is a transaction of a finding: ids of two sources may be equal.
 type member struct{ source, id string }
 
+// memberHash is the hash of a member, of the hashes of its source and its id.
+func memberHash(source, id event.Hash) uint64 { return source.Hi ^ id.Lo }
+
+// hashes are those that are looked for.
+type hashes struct {
+	few [1 << 10]uint64 // a bit for each hash, by its last 16 bits: it rules most others out
+	all map[uint64]struct{}
+}
+
+func (s *hashes) add(h uint64) {
+	s.few[h>>6&(1<<10-1)] |= 1 << (h & 63)
+	s.all[h] = struct{}{}
+}
+
+// has says whether h is looked for.
+func (s *hashes) has(h uint64) bool {
+	if s.few[h>>6&(1<<10-1)]>>(h&63)&1 == 0 {
+		return false
+	}
+	_, ok := s.all[h]
+	return ok
+}
+
 // NewSearch looks for the records of the findings.
 func NewSearch(findings []finding.Finding) *Search {
-	s := &Search{ids: map[uint64]struct{}{}, raws: map[member][]finding.Raw{}, of: make([][]member, len(findings)), left: maxSearch}
+	s := &Search{raws: map[member][]finding.Raw{}, of: make([][]member, len(findings)), left: maxSearch}
+	s.ids.all, s.members.all = map[uint64]struct{}{}, map[uint64]struct{}{}
 	for i := range findings {
 		f := &findings[i]
+		source := event.HashText([]byte(f.Source))
 		for _, id := range recorded(f) {
 			m := member{f.Source, id}
-			h := event.HashText([]byte(id)).Lo
-			s.few[h>>6&(1<<10-1)] |= 1 << (h & 63)
-			s.ids[h] = struct{}{}
+			h := event.HashText([]byte(id))
+			s.ids.add(h.Lo)
+			s.members.add(memberHash(source, h))
 			s.raws[m] = nil
 			s.of[i] = append(s.of[i], m)
 		}
@@ -41,7 +66,7 @@ func NewSearch(findings []finding.Finding) *Search {
 }
 
 // Idle says whether it looks for nothing.
-func (s *Search) Idle() bool { return len(s.ids) == 0 }
+func (s *Search) Idle() bool { return len(s.ids.all) == 0 }
 
 // recorded are the transactions whose records show f: those that it names, and those that it rests on besides.
 func recorded(f *finding.Finding) []string {
@@ -55,15 +80,6 @@ func recorded(f *finding.Finding) []string {
 		}
 	}
 	return ids
-}
-
-// wants says whether a transaction of that hash may be looked for.
-func (s *Search) wants(h uint64) bool {
-	if s.few[h>>6&(1<<10-1)]>>(h&63)&1 == 0 {
-		return false
-	}
-	_, ok := s.ids[h]
-	return ok
 }
 
 // Line takes a message of one record, where it is looked for. Records that name no source are of byDefault.
@@ -101,7 +117,7 @@ func (s *Search) mayBe(record []byte) bool {
 		if !ok {
 			continue
 		}
-		if id, _, ok := bytes.Cut(value, []byte{'"'}); ok && s.wants(event.HashText(id).Lo) {
+		if id, _, ok := bytes.Cut(value, []byte{'"'}); ok && s.ids.has(event.HashText(id).Lo) {
 			return true
 		}
 	}

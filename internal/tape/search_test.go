@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/tape"
 )
 
@@ -68,5 +70,25 @@ func TestSearchTakesWhatIsAskedFor(t *testing.T) {
 	}
 	if !tape.NewSearch([]finding.Finding{{Source: "s"}}).Idle() || s.Idle() {
 		t.Error("a search without transactions has something to look for, or one with them has not")
+	}
+}
+
+// Sources may count their transactions alike. Then the tape decodes the records of the finding's source alone.
+func TestFindAmongEqualIDs(t *testing.T) {
+	taped := tape.Tape{Bytes: 1 << 20}
+	for i := range 200 {
+		var b event.Batch
+		d := event.Decoder{Source: fmt.Sprint("s", i)}
+		value := []byte(`{"txn":"A","status":"committed","ops":[]}`)
+		d.DecodeMessage(&b, event.Position{Offset: int64(i)}, value)
+		taped.Add("p", d.Source, []ingest.Message{{Offset: int64(i), Value: value}}, &b, b.Txns, b.Parts)
+	}
+	var s *tape.Search
+	allocations := testing.AllocsPerRun(3, func() {
+		s = tape.NewSearch([]finding.Finding{{Source: "s7", Txns: []string{"A"}}})
+		taped.Find(s)
+	})
+	if raws := s.Raws()[0]; len(raws) != 1 || raws[0].Position != "p:7" || allocations > 100 {
+		t.Errorf("%v, with %v allocations", raws, allocations)
 	}
 }

@@ -2,6 +2,7 @@
 package tape
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/isowatch/isowatch/event"
@@ -43,21 +44,30 @@ type tapedMessage struct {
 
 // tapedID is a record: a whole transaction, or a piece of one.
 type tapedID struct {
-	id           uint64 // of the transaction's hash
+	member       uint64 // its hash
 	message, sub uint32
 }
 
-// Add keeps messages of a partition. txns and pieces are their records, in the same order.
-func (t *Tape) Add(partition, source string, messages []ingest.Message, txns []event.Txn, pieces []Piece) {
+// Add keeps messages of a partition. txns and parts of b are their records, in the same order. Records that name no
+// source are of byDefault.
+func (t *Tape) Add(partition, byDefault string, messages []ingest.Message, b *event.Batch, txns []event.Txn, parts []event.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var named []byte // the source of the record before
+	var source event.Hash
+	hashOf := func(name event.Span, id event.Hash) uint64 {
+		if text := b.Bytes(name); named == nil || !bytes.Equal(text, named) {
+			named, source = text, event.HashText(text)
+		}
+		return memberHash(source, id)
+	}
 	for i := range messages {
 		m := &messages[i]
 		n, k := 0, 0
 		for n < len(txns) && txns[n].Pos.Offset == m.Offset {
 			n++
 		}
-		for k < len(pieces) && pieces[k].offset == m.Offset {
+		for k < len(parts) && parts[k].Pos.Offset == m.Offset {
 			k++
 		}
 		if n+k > 0 && len(m.Value) <= t.most() && n+k <= maxIDs {
@@ -65,35 +75,16 @@ func (t *Tape) Add(partition, source string, messages []ingest.Message, txns []e
 			from := uint32(len(p.bytes))
 			p.bytes = append(p.bytes, m.Value...)
 			at := uint32(len(p.messages))
-			p.messages = append(p.messages, tapedMessage{partition, source, m.Offset, from, uint32(len(p.bytes))})
+			p.messages = append(p.messages, tapedMessage{partition, byDefault, m.Offset, from, uint32(len(p.bytes))})
 			for j := range txns[:n] {
-				p.ids = append(p.ids, tapedID{txns[j].IDHash.Lo, at, txns[j].Pos.Sub})
+				p.ids = append(p.ids, tapedID{hashOf(txns[j].Source, txns[j].IDHash), at, txns[j].Pos.Sub})
 			}
-			for _, x := range pieces[:k] {
-				p.ids = append(p.ids, tapedID{x.id, at, x.sub})
+			for j := range parts[:k] {
+				p.ids = append(p.ids, tapedID{hashOf(parts[j].Source, event.HashText(b.Bytes(parts[j].ID))), at, parts[j].Pos.Sub})
 			}
 		}
-		txns, pieces = txns[n:], pieces[k:]
+		txns, parts = txns[n:], parts[k:]
 	}
-}
-
-// Piece is a record of one operation.
-type Piece struct {
-	id     uint64
-	offset int64
-	sub    uint32
-}
-
-// PiecesOf are the records of parts.
-func PiecesOf(b *event.Batch, parts []event.Part) []Piece {
-	if len(parts) == 0 {
-		return nil
-	}
-	all := make([]Piece, len(parts))
-	for i := range parts {
-		all[i] = Piece{event.HashText(b.Bytes(parts[i].ID)).Lo, parts[i].Pos.Offset, parts[i].Pos.Sub}
-	}
-	return all
 }
 
 // room is the newest piece, with room for so many bytes and records.
@@ -132,7 +123,7 @@ func (t *Tape) Find(s *Search) {
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
 		for _, x := range p.ids {
-			if !s.wants(x.id) {
+			if !s.members.has(x.member) {
 				continue
 			}
 			m := &p.messages[x.message]
