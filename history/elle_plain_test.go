@@ -111,6 +111,7 @@ func TestPlain(t *testing.T) {
 		"{:type :ok :process 1 :value [[:r 1]]}", "{:type :ok :process 1 :value [[:w 1 2]]", "{:type :ok :process 1 :value [[:w 1 2]}", "{:type :okay :process 1 :value [[:w 1 2]]}",
 		"{:type :ok, :process 1, :f :txn, :value [[:r 1 nil], [:w 1 2]], :error :x}", "#x.y{:type :ok :process 1 :value [[:w 1 2]]}", "{:type :ok :process 1 :value [[:r nil nil]]}",
 		"{:type :ok :process 1 :value [[:w :true 2] [:r :nil nil]]} 7", "{:type :ok :process 1 :value [[:r 1 nilly]]}", "{:type :ok :process 1 :value [[:r 1 nil", "{:type :ok :process 1 :value [[:r 1 [1",
+		"{:type :invoke :process 2 :value 1 [[:w 1 2]]}\n{:type :ok :process 2 :value [[:w 1 2]]}", "{:type :invoke :process 2 :value :a [[:w 1 2]]}",
 	} {
 		got, _ := elleRead(first+text, true, 0)
 		if want, _ := elleRead(first+text, false, 0); got != want {

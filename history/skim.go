@@ -13,8 +13,11 @@ func (r *nodeReader) skim() int {
 	return skimmed(r.data[r.i:])
 }
 
-// skimmed is the length of the value that text begins with, 0 if it is not plain.
+// skimmed is the length of the vector that text begins with, 0 if there is none, or it is not plain.
 func skimmed(text []byte) int {
+	if len(text) == 0 || text[0] != '[' {
+		return 0
+	}
 	depth := 0
 	for i, c := range text {
 		switch {
