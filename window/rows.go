@@ -81,27 +81,30 @@ func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64
 
 // countersTold takes back what rests on a range without a key that t tells to be a counter.
 func (h *finder) countersTold(b *event.Batch, t *event.Txn) {
-	if len(h.reports.open.by)+len(h.reports.open.recent) == 0 {
+	if len(h.reports.open.list)+len(h.reports.open.recent) == 0 {
 		return
 	}
-	epoch := b.Text(t.Epoch)
-	of := func(f *finding.Finding, key string) bool {
-		return f.Anomaly == misread && f.Epoch == epoch && f.About != nil && f.About.Key == key
+	ops := b.OpsOf(t)
+	for i := range ops {
+		if o := &ops[i]; (o.Kind == event.Inc || o.Data == event.Counter) && !h.infer.KnownCounter(b, t, o) { // else it was told before
+			h.counterTold(b.Text(o.Key), b.Text(t.Epoch))
+		}
 	}
-	for _, o := range b.OpsOf(t) {
-		if o.Kind != event.Inc && o.Data != event.Counter {
-			continue
+}
+
+// counterTold does that for the key.
+func (h *finder) counterTold(key, epoch string) {
+	of := func(f *finding.Finding) bool {
+		return f.Anomaly == misread && f.Epoch == epoch && f.About != nil && f.About.Key == key && f.State != finding.Withdrawn
+	}
+	for _, f := range slices.Clone(h.reports.open.list) {
+		if !f.closed && of(&f.Finding) && h.unshown(f, key) {
+			h.withdraw(f)
 		}
-		key := b.Text(o.Key)
-		for _, f := range slices.Clone(h.reports.open.list) {
-			if !f.closed && of(&f.Finding, key) && h.unshown(f, key) {
-				h.withdraw(f)
-			}
-		}
-		for i := range h.reports.open.recent {
-			if r := &h.reports.open.recent[i]; r.Unshown && r.Finding.State != finding.Withdrawn && of(&r.Finding, key) {
-				h.reports.withdrawFinal(r)
-			}
+	}
+	for i := range h.reports.open.recent {
+		if r := &h.reports.open.recent[i]; r.Unshown && of(&r.Finding) {
+			h.reports.withdrawFinal(r)
 		}
 	}
 	h.retrySetAside()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -112,19 +111,8 @@ func TestNamesShowWhatTheySay(t *testing.T) {
 // findingOf checks the history and returns the finding of that name.
 func findingOf(t *testing.T, history, command, want string) finding.Finding {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "history.jsonl")
-	if err := os.WriteFile(file, []byte(history), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	term := terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
-	run(t.Context(), append(strings.Fields(command), "--output", "jsonl", file), term)
-	var report struct{ Findings []finding.Finding }
-	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
-		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
-	}
 	var names []string
-	for _, f := range report.Findings {
+	for _, f := range findingsOf(t, "history.jsonl", history, command) {
 		if names = append(names, f.Anomaly); f.Anomaly == want {
 			return f
 		}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -172,7 +173,7 @@ func inWork(l *web.Level, watermark, end, long, closes int64) {
 // latest record, or the watermark if that is earlier.
 func stripEnd(x *engine.SourceStatus, now time.Time, span time.Duration) int64 {
 	end := now.UnixNano()
-	until := x.Latest
+	until := cmp.Or(x.Latest, x.Watermark)
 	if x.Watermark != 0 { // it follows the clock where no more records come
 		until = min(until, x.Watermark)
 	}

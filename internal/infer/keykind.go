@@ -150,3 +150,9 @@ func (s *kinds) tellVersion(k uint32) {
 	}
 	s.TellCounter(k)
 }
+
+// KnownCounter says whether the key of o, an operation of t, is known to be a counter. Then no read took it for a
+// register before. It is false, too, if the key is not in memory.
+func (s *kinds) KnownCounter(b *event.Batch, t *event.Txn, o *event.Op) bool {
+	return len(s.ByKey.Slots) > 0 && s.Keys[s.LookupKey(s.InEpoch(b, t, o.KeyHash))].Kind == event.Counter
+}

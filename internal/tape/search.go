@@ -72,14 +72,27 @@ func (s *Search) Idle() bool { return len(s.ids.all) == 0 }
 func recorded(f *finding.Finding) []string {
 	ids := slices.Clone(f.Txns)
 	for _, text := range f.History {
-		var r struct {
-			Txn string `json:"txn"`
-		}
-		if json.Unmarshal(text, &r) == nil && r.Txn != "" && !slices.Contains(ids, r.Txn) {
-			ids = append(ids, r.Txn)
+		if id := idOf(text); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// idOf is the id of a record of a finding's history, "" if it has none. Most begin with it.
+func idOf(record []byte) string {
+	if rest, first := bytes.CutPrefix(record, []byte(`{"txn":"`)); first {
+		if id, _, ends := bytes.Cut(rest, []byte{'"'}); ends && bytes.IndexByte(id, '\\') < 0 {
+			return string(id)
+		}
+	}
+	var r struct {
+		Txn string `json:"txn"`
+	}
+	if json.Unmarshal(record, &r) != nil {
+		return ""
+	}
+	return r.Txn
 }
 
 // Line takes a message of one record, where it is looked for. Records that name no source are of byDefault.

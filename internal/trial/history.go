@@ -68,6 +68,7 @@ type observation struct {
 	elems    []int32 // of a list
 	own      []int32 // of a list, behind elems: what the transaction had appended itself
 	sum      int64   // of a counter
+	nothing  bool    // there was no counter
 	told     int32   // the version that the operation tells, 0 for none
 	first    bool    // the transaction had not read the cell before
 	over     bool    // first, and it changes the cell afterwards
@@ -80,7 +81,8 @@ const (
 	another     // any value but this one
 	showedList
 	showedSum
-	misread // a list, otherwise than the transaction had written it: only who appended the others is known
+	replaced // a version of a counter, by an increment before which no other version was met
+	misread  // a list, otherwise than the transaction had written it: only who appended the others is known
 )
 
 // write is the effect that a transaction leaves in a cell.
@@ -337,7 +339,13 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 		c := h.cellOf(o.Key, "", counter)
 		w := r.local[c]
 		w.cell, w.inc = c, w.inc+n
-		return ok && r.tell(&w, o) && r.write(w)
+		if !ok || !r.tell(&w, o) {
+			return false
+		}
+		if w.prev != 0 && !r.met(c) {
+			r.add(observation{op: at, cell: c, how: replaced, told: w.prev})
+		}
+		return r.write(w)
 	case event.CAS:
 		return r.compareAndSet(at, o)
 	case event.Range:
@@ -392,6 +400,12 @@ func (r *reading) see(s observation) {
 func (r *reading) add(s observation) {
 	s.first = !slices.ContainsFunc(r.t.observations, func(x observation) bool { return x.cell == s.cell && x.how != another })
 	r.t.observations = append(r.t.observations, s)
+}
+
+// met says whether the transaction has added to the counter, or an operation of it has told a version of the counter, or that there is none.
+func (r *reading) met(c int32) bool {
+	_, added := r.local[c]
+	return added || slices.ContainsFunc(r.t.observations, func(x observation) bool { return x.cell == c && (x.told != 0 || x.nothing) })
 }
 
 func (r *reading) compareAndSet(at int32, o *event.RecordOp) bool {
@@ -479,7 +493,7 @@ func (r *reading) read(at int32, o *event.RecordOp) bool {
 		if !nothing {
 			n, ok = amount(o.Value, 0)
 		}
-		s := observation{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc}
+		s := observation{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc, nothing: nothing}
 		if w, own := r.local[c]; own && o.Version != "" {
 			ok = ok && h.cells[c].told[o.Version] == w.version
 		} else if s.told = h.cells[c].told[o.Version]; s.told == 0 && o.Version != "" {

@@ -34,13 +34,16 @@ func (h *History) part(in []bool, base Base) *part {
 		var kept []observation
 		open := map[int32]bool{} // cells
 		for _, s := range t.observations {
+			if in != nil && s.how == replaced {
+				continue
+			}
 			if in != nil && (h.asksLess(i, base) || !h.named(&s) || !h.tells(&s, i, in)) {
 				open[s.cell] = true
 				p.silence(int(i), s.cell)
 			}
 		}
 		for _, s := range t.observations {
-			if open[s.cell] {
+			if open[s.cell] || in != nil && s.how == replaced {
 				continue
 			}
 			if in != nil {

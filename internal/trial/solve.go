@@ -201,6 +201,8 @@ func (c *contents) shows(x *observation, v version) bool {
 		return v.value == x.value
 	case another:
 		return v.value != x.value
+	case replaced:
+		return v.told == x.told
 	case showedSum:
 		return v.sum == x.sum && (x.told == 0 || v.told == x.told)
 	case showedList:

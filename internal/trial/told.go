@@ -47,12 +47,16 @@ func (h *History) meetVersions(in *Input, kinds map[string]kind) {
 	}
 }
 
-// tell notes what o tells of its write. It is false where o replaced a version that nobody tells.
+// tell notes what o tells of its write. It is false where o replaced a version that nobody tells,
+// or behind an own write a version that is not the own one.
 func (r *reading) tell(w *write, o *event.RecordOp) bool {
 	x := &r.h.cells[w.cell]
 	w.version = x.told[o.Version]
 	if w.prev = x.told[o.PrevVersion]; w.prev == 0 && o.PrevVersion != "" {
 		return false
+	}
+	if own, again := r.local[w.cell]; again && w.prev != 0 && w.prev != own.version {
+		return false // another one replaced its own write in between
 	}
 	switch r.number {
 	case ByVersion:

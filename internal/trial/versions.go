@@ -40,7 +40,7 @@ func (s *search) mayShow(at int, x *observation, committed bool) bool {
 	case x.how == misread:
 		elems := s.cells[x.cell].elems
 		return !committed || !slices.ContainsFunc(x.elems, func(e int32) bool { return !slices.Contains(elems, e) })
-	case !committed && (x.how == showedSum || x.how == showedList || !x.over || !s.anotherLeaves(at, x)):
+	case !committed && (x.how == showedSum || x.how == replaced || x.how == showedList || !x.over || !s.anotherLeaves(at, x)):
 		return true
 	}
 	c := &s.cells[x.cell]
@@ -144,7 +144,7 @@ func (s *search) choose(at int, behind uint64, of []int32) bool {
 // to it.
 func (s *search) from(x *observation, of int32) (places uint64) {
 	for _, v := range s.cells[x.cell].versions {
-		if v.at == of || v.at < of && (x.how == showedList || x.how == showedSum) {
+		if v.at == of || v.at < of && (x.how == showedList || x.how == showedSum || x.how == replaced) {
 			places |= 1 << v.at
 		}
 	}
