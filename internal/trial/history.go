@@ -402,7 +402,7 @@ func (r *reading) add(s observation) {
 	r.t.observations = append(r.t.observations, s)
 }
 
-// met says whether the transaction has added to the counter, or an operation of it has told a version of the counter, or that there is none.
+// met says whether the transaction has added to the counter, or has told a version of it, or that there is none.
 func (r *reading) met(c int32) bool {
 	_, added := r.local[c]
 	return added || slices.ContainsFunc(r.t.observations, func(x observation) bool { return x.cell == c && (x.told != 0 || x.nothing) })
