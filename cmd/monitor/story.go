@@ -28,21 +28,21 @@ type story struct {
 	mu         sync.Mutex
 	bugs       []*planted // in the order in which they were planted
 	byTxn      map[string]*planted
-	sights     map[string][]*sight // by transaction
-	unanswered map[string]bool     // transactions whose client got no answer to its COMMIT
-	told       map[string]bool     // bugs that were shown, and their names that were explained
-	first      *finding.Finding    // the one to explain at the end
+	found      map[string][]*told // by transaction
+	unanswered map[string]bool    // transactions whose client got no answer to its COMMIT
+	told       map[string]bool    // bugs that were shown, and their names that were explained
+	first      *finding.Finding   // the one to explain at the end
 }
 
 // planted is a transaction that suffered a bug of the database. Times are since the demo began.
 type planted struct {
 	app.Planted
 	at, found time.Duration
-	as        *sight // nil: not found yet
+	as        *told // nil: not found yet
 }
 
-// sight is the part of a finding that the table needs.
-type sight struct {
+// told is the part of a finding that the table needs.
+type told struct {
 	title, anomaly, headline string
 	alerted                  bool
 	keys                     []string
@@ -52,7 +52,7 @@ type sight struct {
 func newStory(say func(string, ...any), w *config.Watch) *story {
 	return &story{
 		say: say, expect: w.Expect.String(), patience: app.DemoPatience(w), began: time.Now(),
-		byTxn: map[string]*planted{}, sights: map[string][]*sight{}, unanswered: map[string]bool{}, told: map[string]bool{},
+		byTxn: map[string]*planted{}, found: map[string][]*told{}, unanswered: map[string]bool{}, told: map[string]bool{},
 	}
 }
 
@@ -102,9 +102,9 @@ func isAlerted(f *finding.Finding) bool {
 
 // match tells the planted bugs that a finding shows: not yet found, or found only in what is allowed.
 func (s *story) match(f *finding.Finding) error {
-	seen := sightOf(f)
+	seen := toldOf(f)
 	for _, id := range f.Txns {
-		s.sights[id] = append(s.sights[id], seen)
+		s.found[id] = append(s.found[id], seen)
 		p := s.byTxn[id]
 		if p == nil || p.as != nil && (p.as.alerted || !seen.alerted) {
 			continue
@@ -143,8 +143,8 @@ func (s *story) tell(p *planted, f *finding.Finding) error {
 	return err
 }
 
-func sightOf(f *finding.Finding) *sight {
-	seen := &sight{title: f.Title, anomaly: f.Anomaly, headline: f.Headline, alerted: isAlerted(f), levels: slices.Concat(f.Refutes, f.AlsoRefutes)}
+func toldOf(f *finding.Finding) *told {
+	seen := &told{title: f.Title, anomaly: f.Anomaly, headline: f.Headline, alerted: isAlerted(f), levels: slices.Concat(f.Refutes, f.AlsoRefutes)}
 	for _, e := range f.Edges {
 		if !slices.Contains(seen.keys, e.Key) {
 			seen.keys = append(seen.keys, e.Key)

@@ -22,9 +22,9 @@ const (
 // may be part of a finding about another bug. The two then share a transaction and a key.
 func (s *story) fateOf(p *planted, lasted time.Duration) (f fate, why string) {
 	if p.as == nil {
-		i := slices.IndexFunc(s.sights[p.Other], func(x *sight) bool { return slices.Contains(x.keys, p.Key) })
+		i := slices.IndexFunc(s.found[p.Other], func(x *told) bool { return slices.Contains(x.keys, p.Key) })
 		if i >= 0 {
-			p.as = s.sights[p.Other][i]
+			p.as = s.found[p.Other][i]
 		}
 	}
 	switch {
@@ -97,7 +97,7 @@ func (s *story) ending(lasted time.Duration) *ending {
 
 // forbidden is a level that the finding violates: the expected one with the order of sessions, if it
 // is one.
-func (s *sight) forbidden(expect string) string {
+func (s *told) forbidden(expect string) string {
 	if stronger := "strong-session-" + expect; slices.Contains(s.levels, stronger) || len(s.levels) == 0 {
 		return stronger
 	}

@@ -38,7 +38,7 @@ func did(p *app.Planted) string {
 }
 
 // name is the finding's name, with Elle's.
-func (s *sight) name() string {
+func (s *told) name() string {
 	if s.title == s.anomaly {
 		return s.title
 	}
@@ -46,7 +46,7 @@ func (s *sight) name() string {
 }
 
 // why says in a few words why a bug shows under this name.
-func (s *sight) why() string {
+func (s *told) why() string {
 	switch s.anomaly {
 	case "G1a":
 		return "what it read was rolled back"

@@ -133,7 +133,7 @@ func (p *replaying) run(ctx context.Context) (*Replayed, error) {
 		return nil, err
 	}
 	if c := &p.Config; len(c.Files) > 0 && !c.Ranged() {
-		if err := p.sight.Fault(); err != nil {
+		if err := p.recognizer.Fault(); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrInput, p.describe(), err)
 		}
 	}
@@ -158,12 +158,12 @@ type replaying struct {
 	recording *whole.Recording
 	// allEarly: the batch was stored before the range. Bad records in it are outside the range, and so
 	// are records of transactions that began before.
-	allEarly bool
-	sight    whole.Recognizer
-	tape     *tape.Tape      // the latest messages of brokers; nil: none are kept
-	recalled int             // findings that were looked for on it
-	groups   map[string]bool // of findings that have an example on it
-	raws     map[string][]finding.Raw
+	allEarly   bool
+	recognizer whole.Recognizer
+	tape       *tape.Tape      // the latest messages of brokers; nil: none are kept
+	recalled   int             // findings that were looked for on it
+	groups     map[string]bool // of findings that have an example on it
+	raws       map[string][]finding.Raw
 }
 
 // replayInput is a source with the partitions that it has named.

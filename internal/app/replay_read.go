@@ -312,7 +312,7 @@ func (p *replaying) message(x *replayPart, m *ingest.Message) (passed bool) {
 		p.allEarly = early
 	}
 	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
-	p.sight.Decode(&p.history.Decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
+	p.recognizer.Decode(&p.history.Decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
 	p.out.Read += int64(len(b.Txns) - txns + len(b.Parts) - parts + len(b.Bad) - bad)
 	p.keep(x, m, b.Txns[txns:], b.Parts[parts:])
 	if x.bytes += int64(len(m.Value)) + 1; m.Time > 0 {

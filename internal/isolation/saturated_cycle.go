@@ -39,7 +39,7 @@ func (w *witness) saturatedCycle(l Level) (cycle []finding.Dependency) {
 		way, _ := past.path(2*t2, 2*t3)
 		return way
 	}
-	var forced []finding.Dependency
+	var saturated []finding.Dependency
 	for i := range reads {
 		e := &reads[i] // T1 -> T3
 		for _, x := range shown.writes[e.Key] {
@@ -47,15 +47,15 @@ func (w *witness) saturatedCycle(l Level) (cycle []finding.Dependency) {
 				continue
 			}
 			if way := before(x.txn, e.To); way != nil {
-				forced = append(forced, finding.Dependency{From: x.txn, To: e.From, Label: finding.Saturated, Key: e.Key, Value: e.Value, Shown: e.To, Past: steps(way)})
+				saturated = append(saturated, finding.Dependency{From: x.txn, To: e.From, Label: finding.Saturated, Key: e.Key, Value: e.Value, Shown: e.To, Past: steps(way)})
 			}
 		}
 	}
-	for i := range forced {
-		if way := g.cycle(forced[i : i+1]); way != nil {
+	for i := range saturated {
+		if way := g.cycle(saturated[i : i+1]); way != nil {
 			return steps(way)
 		}
-		g.add(&forced[i])
+		g.add(&saturated[i])
 	}
 	return nil
 }
