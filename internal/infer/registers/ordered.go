@@ -14,9 +14,9 @@ func (s *Registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	switch {
 	case len(version) > 0:
 		s.ReadNamed(n, i, k, version, o.ValueHash)
-	case o.Flags&event.NotFound != 0:
+	case o.Flags&event.NotFound != 0 && c.Flags&(causes.Untold|causes.Wrote) != causes.Untold:
 		s.ReadValue(c, n, i, event.Hash{}, true)
-	default:
+	default: // also of nothing behind a read without a version, which may have seen another one
 		if c.Flags&causes.HasRead == 0 {
 			c.Flags |= causes.Untold
 		}
