@@ -90,7 +90,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 }
 
 // reloadAsked reads the settings of this process again. It goes on when the client leaves.
-func (a *App) reloadAsked(ctx context.Context) error {
+func (a *App) reloadAsked(ctx context.Context) (waiting []string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if u := a.options.unit; u != nil {
 		return u.g.ReloadFile(ctx)
