@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/render/records"
 )
 
@@ -33,6 +34,9 @@ var subHistories = []struct{ what, anomaly, level, history string }{
 	{"a read behind a delete", "G-single-item-realtime", "strong-serializable", `{"txn":"A","session":"a","status":"committed","start":100,"end":200,"ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"B","session":"b","status":"committed","start":300,"end":400,"ops":[{"op":"delete","key":"x"}]}
 {"txn":"C","session":"c","status":"committed","start":500,"end":600,"ops":[{"op":"r","key":"x","value":1}]}`},
+	{"a value that nobody wrote, behind a known one", "unattributed-read", "serializable --contract capture=partial,start=existing,clock-drift=100ms", `{"txn":"A","status":"committed","start":100000000000,"end":100000000001,"ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"B","status":"committed","start":200000000000,"end":200000000001,"ops":[{"op":"r","key":"x","value":7}]}
+{"txn":"C","status":"committed","start":300000000000,"end":300000000001,"ops":[{"op":"r","key":"x","value":8}]}`},
 	{"what was read had been read from another one", "lost-update", "serializable", `{"txn":"A","status":"committed","ops":[{"op":"w","key":"y","value":7}]}
 {"txn":"B","status":"committed","ops":[{"op":"r","key":"y","value":7},{"op":"w","key":"x","value":1}]}
 {"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":2}]}
@@ -69,6 +73,9 @@ func TestSubHistories(t *testing.T) {
 				}
 			}
 		}
+		for _, live := range []bool{false, true} {
+			foundAgain(t, history, command, live)
+		}
 	}
 	for _, p := range docs.Anomalies() {
 		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
@@ -77,6 +84,44 @@ func TestSubHistories(t *testing.T) {
 	}
 	for _, x := range subHistories {
 		t.Run(x.what, func(t *testing.T) { check(t, x.history, "check --levels "+x.level, x.anomaly) })
+	}
+}
+
+// foundAgain checks the records of what is found in a history with the command that the page names: each is found again,
+// and nothing else.
+func foundAgain(t *testing.T, history, command string, live bool) {
+	t.Helper()
+	command, contract, _ := strings.Cut(command, "--contract ")
+	contract, _, _ = strings.Cut(contract, " ")
+	said := config.WholeContract()
+	if live {
+		said = config.LiveContract()
+	}
+	if contract != "" {
+		if err := said.Set(contract); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := findingsOf(t, "history.jsonl", history, command+" --contract "+said.String())
+	for i := range whole {
+		f := &whole[i]
+		again := records.Command(f, said.ForCheck())
+		if again == "" {
+			continue
+		}
+		text, err := records.JSONL(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := findingsOf(t, records.File(f), string(text), strings.TrimSuffix(strings.TrimPrefix(again, "monitor "), records.File(f)))
+		if !slices.ContainsFunc(found, func(g finding.Finding) bool { return g.Anomaly == f.Anomaly }) {
+			t.Errorf("%s finds no %s in\n%s", again, f.Anomaly, text)
+		}
+		for _, g := range found {
+			if !slices.ContainsFunc(whole, func(w finding.Finding) bool { return w.Anomaly == g.Anomaly }) {
+				t.Errorf("%s finds %s too in\n%s", again, g.Anomaly, text)
+			}
+		}
 	}
 }
 

@@ -73,6 +73,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Overview: a.overview,
 		Beside:   a.incidentsBeside,
 		Reload:   a.reloadAsked,
+		Contract: func(source string) string { return a.watchOf(source).Contract.ForCheck() },
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL, Pages: a.linkedPages,
 		Gatherer: a.registry,

@@ -239,7 +239,7 @@ func (w *witness) fill(text string) string {
 }
 
 // NotSequential says what shows that x and y, two transactions of one session, came from two clients: "" where nothing does.
-// a and b are what they are called.
+// a and b are their names.
 func NotSequential(x, y *event.Record, a, b string) string {
 	timed := x.Flags&y.Flags&event.HasTimes != 0
 	switch numbered := x.Flags&y.Flags&event.HasSeq != 0; {

@@ -60,6 +60,8 @@ type Options struct {
 	Guard func() Guard
 	// Silences are links to where the alerts of a group are silenced; nil: none.
 	Silences func(*catalog.Group) []Link
+	// Contract gives the contract for a check of a source's records, KEY=VALUE,..., without defaults. nil: there is none.
+	Contract func(source string) string
 	// Reload reads the settings again, and returns when they are in effect, with the keys of those that
 	// wait for a restart. [ErrNoFile]: there is no file of them. nil: the same.
 	Reload func(context.Context) (waiting []string, err error)

@@ -99,8 +99,8 @@ func (s *Scene) connectFailed(at, op int) {
 	}
 }
 
-// connectSessions links transactions of one session that overlap in time, or whose numbers say another thing than their times:
-// a session does one thing at a time.
+// connectSessions links transactions of one session that overlap in time, or whose numbers are the same or against their times.
+// A session does one thing at a time.
 func (s *Scene) connectSessions() {
 	for i := range s.Members {
 		for j := range s.Members[:i] {
