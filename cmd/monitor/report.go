@@ -97,6 +97,7 @@ func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, re
 	groups := make([]map[string]bool, len(reports)) // that have an example with its records
 	for i := range groups {
 		groups[i] = map[string]bool{}
+		reports[i].Contract = a.CheckContract(reports[i].File)
 	}
 	err := app.ReadStored(reading, data, kind, func(record []byte) error {
 		var f finding.Finding

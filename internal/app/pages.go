@@ -73,7 +73,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Overview: a.overview,
 		Beside:   a.incidentsBeside,
 		Reload:   a.reloadAsked,
-		Contract: func(source string) string { return a.watchOf(source).Contract.ForCheck() },
+		Contract: a.CheckContract,
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL, Pages: a.linkedPages,
 		Gatherer: a.registry,
@@ -89,6 +89,9 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Group:    a.groupPage(),
 	})
 }
+
+// CheckContract gives the contract for a check of the source's records, without defaults.
+func (a *App) CheckContract(source string) string { return a.watchOf(source).Contract.ForCheck() }
 
 // reloadAsked reads the settings of this process again. It goes on when the client leaves.
 func (a *App) reloadAsked(ctx context.Context) (waiting []string, err error) {
