@@ -81,8 +81,9 @@ func TestOldStripSaysItsTime(t *testing.T) {
 			return x
 		}
 		_, body, _ := get(Handler(o), "/")
-		if got := strings.Count(body, "The strip shows 2026-11-17 18:00 to 2026-11-17 19:00 UTC"); got != want {
-			t.Errorf("older by %v: said %d times, want %d", old, got, want)
+		said, there := strings.Count(body, "The strip shows "), strings.Count(body, "The strip shows 2026-11-17 18:00 to 2026-11-17 19:00 UTC")
+		if said != want || there != want {
+			t.Errorf("older by %v: said %d times, and %d times rightly, want %d", old, said, there, want)
 		}
 	}
 }
