@@ -83,7 +83,7 @@ internal/pattern      : internal/flat
 internal/pulse        :
 internal/render/page  : event finding internal/catalog internal/isolation internal/render/picture internal/render/records internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
-internal/render/records : event finding history internal/render/scene
+internal/render/records : event finding history internal/isolation internal/render/scene
 internal/render/scene : event finding internal/render/words internal/isolation
 internal/probelive    : *
 internal/prose        :

@@ -40,9 +40,9 @@ func (q *question) collect(why *reasons, rows []lack) {
 	}
 }
 
-// lacksOfRecords are the rows about what was seen at all. They count for a level that was found by
+// lacksForCheck are the rows about what was seen at all. They count for a level that was found by
 // trial of all orders too.
-func (q *question) lacksOfRecords() []lack {
+func (q *question) lacksForCheck() []lack {
 	return []lack{
 		{(*question).withoutSession, "transaction not ordered by session and seq", "transactions not ordered by session and seq", nil, ofRecords},
 		{(*question).timeless, "transaction without times", "transactions without times", nil, ofRecords},

@@ -103,7 +103,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	case q.untellable():
 		return "", why
 	}
-	q.collect(&why, q.lacksOfRecords())
+	q.collect(&why, q.lacksForCheck())
 	if !m.foundByTrial(l) && !(slices.Contains(m.triedAsked, l) && m.unsettled(l, violated, x) == 0) {
 		q.counters = m.choices.openCounters(l)
 		q.collect(&why, q.lacksOfOrders())

@@ -82,7 +82,13 @@ func TestGroupReload(t *testing.T) {
 	if status, _ := asAnn(t, http.MethodPost, at+"/-/reload", "first"); status != http.StatusUnauthorized {
 		t.Errorf("the old password has status %d", status)
 	}
-	if status, text := asAnn(t, http.MethodPost, at+unitOf(t, at, "second")+"-/reload", "second"); status != http.StatusOK {
+	if err := os.WriteFile(file, append(settings, "min-free: 300MiB\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := asAnn(t, http.MethodPost, at+"/-/reload", "second"); status != http.StatusOK || !strings.Contains(text, "wait for a restart: min-free") {
+		t.Errorf("a setting waits for a restart: %d %s", status, text)
+	}
+	if status, text := asAnn(t, http.MethodPost, at+unitOf(t, at, "second")+"-/reload", "second"); status != http.StatusOK || !strings.Contains(text, "wait for a restart: min-free") {
 		t.Errorf("asked on the pages of a unit: %d %s", status, text)
 	}
 	if _, text := asAnn(t, http.MethodGet, at+"/metrics", "second"); !strings.Contains(text, "\n"+metric+" 1\n") {

@@ -14,8 +14,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// told holds what tells two deliveries of one finding apart.
-type told struct {
+// delivered holds what tells two deliveries of one finding apart.
+type delivered struct {
 	id       string
 	revision int
 	state    finding.State
@@ -28,13 +28,13 @@ type receiver struct {
 
 	mu     sync.Mutex
 	rng    *rand.Rand
-	counts map[told]int
+	counts map[delivered]int
 	faults []string
 }
 
 func newReceiver(t *testing.T, rng *rand.Rand) *receiver {
 	t.Helper()
-	r := &receiver{rng: rng, counts: map[told]int{}}
+	r := &receiver{rng: rng, counts: map[delivered]int{}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url = server.URL
@@ -59,16 +59,16 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	for _, f := range body.Findings {
-		r.counts[told{f.ID, f.Revision, f.State}]++
+		r.counts[delivered{f.ID, f.Revision, f.State}]++
 	}
 	time.Sleep(time.Duration(r.rng.IntN(int(100 * time.Millisecond))))
 }
 
 // got returns what was taken, and how often.
-func (r *receiver) got() (counts map[told]int, faults []string) {
+func (r *receiver) got() (counts map[delivered]int, faults []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts = map[told]int{}
+	counts = map[delivered]int{}
 	for k, n := range r.counts {
 		counts[k] = n
 	}

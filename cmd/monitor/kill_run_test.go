@@ -227,7 +227,7 @@ func awaitTold(t *testing.T, hook *receiver, findings []finding.Finding) {
 		missing = missing[:0]
 		for _, f := range findings {
 			settled := f.State == finding.Final
-			if posted[told{f.ID, f.Revision, f.State}] == 0 && !(settled && ids[f.ID]) {
+			if posted[delivered{f.ID, f.Revision, f.State}] == 0 && !(settled && ids[f.ID]) {
 				missing = append(missing, f.Anomaly+" "+f.ID)
 			}
 		}

@@ -52,7 +52,7 @@ func partOf(r *whole.Report, most int) page.Part {
 	if r.Error != "" {
 		return page.Part{Heading: r.File, Fault: finding.OneLine(r.Error)}
 	}
-	part := page.Part{Heading: r.File, Notes: r.Notes, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers}
+	part := page.Part{Heading: r.File, Notes: r.Notes, Findings: r.Findings, Most: cmp.Or(most, -1), Raws: r.Raws, Numbers: r.Numbers, Contract: r.Contract}
 	for i := range r.Panes {
 		p := &r.Panes[i]
 		part.Panes = append(part.Panes, page.Pane{Start: p.Start, End: p.End, Verdicts: p.Verdicts, ByContract: p.ByContract})
@@ -97,6 +97,7 @@ func (r *reportFile) withStored(ctx context.Context, a *app.App, data string, re
 	groups := make([]map[string]bool, len(reports)) // that have an example with its records
 	for i := range groups {
 		groups[i] = map[string]bool{}
+		reports[i].Contract = a.CheckContract(reports[i].File)
 	}
 	err := app.ReadStored(reading, data, kind, func(record []byte) error {
 		var f finding.Finding

@@ -293,7 +293,9 @@ func (p *service) announce(a *app.App) {
 }
 
 // reloader reads its settings again.
-type reloader interface{ ReloadFile(context.Context) error }
+type reloader interface {
+	ReloadFile(context.Context) ([]string, error)
+}
 
 // reloadAtHangup lets SIGHUP read the settings again, or be ignored where there is no
 // file to read.

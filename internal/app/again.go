@@ -10,11 +10,11 @@ import (
 	"github.com/isowatch/isowatch/internal/web"
 )
 
-// ReloadFile reads the settings again, and lets them take effect. It logs the result. Concurrent calls
-// wait for each other.
-func (a *App) ReloadFile(ctx context.Context) error {
+// ReloadFile reads the settings again, and lets them take effect. It gives the keys of those that wait for a
+// restart, and logs the result. Concurrent calls wait for each other.
+func (a *App) ReloadFile(ctx context.Context) (waiting []string, err error) {
 	if a.options.Reread == nil {
-		return web.ErrNoFile
+		return nil, web.ErrNoFile
 	}
 	a.rereading.Lock()
 	defer a.rereading.Unlock()
@@ -22,9 +22,9 @@ func (a *App) ReloadFile(ctx context.Context) error {
 	if err != nil {
 		a.RefuseReload()
 		a.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
-		return err
+		return nil, err
 	}
-	return a.Reload(ctx, next)
+	return a.takeUp(ctx, &next)
 }
 
 // silences are links to where the alerts of a group are silenced: the Alertmanagers of the sinks, the

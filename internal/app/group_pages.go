@@ -57,7 +57,7 @@ func (g *Group) servePages(context.Context) error {
 			Base:     a.config.HTTP.Base(),
 			Log:      g.log,
 			External: a.config.HTTP.ExternalURL,
-			Reload:   func(ctx context.Context) error { return g.ReloadFile(context.WithoutCancel(ctx)) },
+			Reload:   func(ctx context.Context) ([]string, error) { return g.ReloadFile(context.WithoutCancel(ctx)) },
 		},
 		View:    g.view,
 		List:    g.list,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/isowatch/isowatch/internal/config"
 	"github.com/isowatch/isowatch/internal/web"
@@ -13,10 +12,11 @@ import (
 var errOtherGroup = errors.New("the members of a group watch with the same levels, windows and inputs: stop all of them, and start them with the new ones")
 
 // ReloadFile reads the settings again, and lets them take effect in all units that this member has, and gets. It takes
-// what decides no finding: sinks, secrets and retention. It logs how that went.
-func (g *Group) ReloadFile(ctx context.Context) error {
+// what decides no finding: sinks, secrets and retention. It gives the keys of settings that wait for a restart of the
+// member, and logs how that went.
+func (g *Group) ReloadFile(ctx context.Context) (waiting []string, err error) {
 	if g.options.Reread == nil {
-		return web.ErrNoFile
+		return nil, web.ErrNoFile
 	}
 	g.rereading.Lock()
 	defer g.rereading.Unlock()
@@ -27,14 +27,9 @@ func (g *Group) ReloadFile(ctx context.Context) error {
 	g.frame.reloaded.note(err == nil, g.options.Now().UnixNano())
 	if err != nil {
 		g.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
-		return err
+		return nil, err
 	}
-	if fixed := g.config.Fixed(&next); len(fixed) > 0 {
-		g.log.Warn("the new configuration is in effect, except for settings that need a restart", "keys", strings.Join(fixed, ", "))
-	} else {
-		g.log.Info("the new configuration is in effect")
-	}
-	return nil
+	return tellWaiting(g.log, g.config.Fixed(&next)), nil
 }
 
 func (g *Group) reload(ctx context.Context, next *config.Service) error {

@@ -114,6 +114,10 @@ func TestReloadIsAskedFor(t *testing.T) {
 	if status, body := asAnn(t, a, http.MethodPost, "/-/reload", ""); status != 200 || a.watchOf("x").Expect != next.Watch.Expect {
 		t.Errorf("%d %s; expected is %s", status, body, a.watchOf("x").Expect)
 	}
+	next.Memory, next.HTTP.Profiles = 1<<30, true
+	if status, body := asAnn(t, a, http.MethodPost, "/-/reload", ""); status != 200 || !strings.Contains(body, "restart: memory, http") {
+		t.Errorf("a file that only a restart takes whole: %d %s", status, body)
+	}
 	next.Watch.Levels = nil
 	if status, body := asAnn(t, a, http.MethodPost, "/-/reload", ""); status != 500 || !strings.Contains(body, "levels") {
 		t.Errorf("%d %s", status, body)

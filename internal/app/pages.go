@@ -73,6 +73,7 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 		Overview: a.overview,
 		Beside:   a.incidentsBeside,
 		Reload:   a.reloadAsked,
+		Contract: a.CheckContract,
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL, Pages: a.linkedPages,
 		Gatherer: a.registry,
@@ -89,8 +90,11 @@ func (a *App) pagesBelow(base string, guard func() web.Guard) http.Handler {
 	})
 }
 
+// CheckContract gives the contract for a check of the source's records, without defaults.
+func (a *App) CheckContract(source string) string { return a.watchOf(source).Contract.ForCheck() }
+
 // reloadAsked reads the settings of this process again. It goes on when the client leaves.
-func (a *App) reloadAsked(ctx context.Context) error {
+func (a *App) reloadAsked(ctx context.Context) (waiting []string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if u := a.options.unit; u != nil {
 		return u.g.ReloadFile(ctx)

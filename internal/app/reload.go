@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -25,21 +26,31 @@ var errNoStep = errors.New("nothing is checked: the disk is full, or slow")
 // the same folder would take it. Either all of them change or, with an error, no setting does. Reload
 // logs the settings that only a new start can change, and leaves them.
 func (a *App) Reload(ctx context.Context, next config.Service) error {
+	_, err := a.takeUp(ctx, &next)
+	return err
+}
+
+// takeUp is Reload that gives the keys of the settings that only a new start can change.
+func (a *App) takeUp(ctx context.Context, next *config.Service) (waiting []string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errNoStep)
 	defer cancel()
-	err := a.reload(ctx, &next)
+	err = a.reload(ctx, next)
 	a.reloaded.note(err == nil, a.now())
 	if err != nil {
 		a.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
-		return err
+		return nil, err
 	}
-	fixed := a.config.Fixed(&next)
-	if len(fixed) > 0 {
-		a.log.Warn("the new configuration is in effect, except for settings that need a restart", "keys", strings.Join(fixed, ", "))
+	return tellWaiting(a.log, a.config.Fixed(next)), nil
+}
+
+// tellWaiting logs that a configuration is in effect, except for settings that wait for a restart. It gives these.
+func tellWaiting(log *slog.Logger, waiting []string) []string {
+	if len(waiting) > 0 {
+		log.Warn("the new configuration is in effect, except for settings that need a restart", "keys", strings.Join(waiting, ", "))
 	} else {
-		a.log.Info("the new configuration is in effect")
+		log.Info("the new configuration is in effect")
 	}
-	return nil
+	return waiting
 }
 
 // RefuseReload notes that the settings could not be read.

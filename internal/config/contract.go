@@ -228,6 +228,20 @@ func (c *Contract) fields() []field {
 	return all
 }
 
+// ForCheck has what c says else than the default for recorded histories. It is for a part of a history, so it leaves out
+// begins and sessions: a part has only some of them.
+func (c Contract) ForCheck() string {
+	usual := WholeContract()
+	c.Begins, c.ClosedSessions = false, false
+	var items []string
+	for _, key := range contractKeys() {
+		if value := c.value(key); value != usual.value(key) {
+			items = append(items, key+"="+value)
+		}
+	}
+	return strings.Join(items, ",")
+}
+
 // String has every key; Set reads it back.
 func (c Contract) String() string {
 	var items []string

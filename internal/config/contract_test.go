@@ -112,3 +112,16 @@ func TestContractItems(t *testing.T) {
 		t.Errorf("%d keys, want %d", len(keys), len(contractKeys()))
 	}
 }
+
+// A part of a history is checked with what is not the default for recorded ones.
+func TestContractForCheck(t *testing.T) {
+	c := LiveContract()
+	c.Begins, c.ClosedSessions, c.TrustCommitTS = true, true, true
+	want := "capture=partial,start=existing,unmonitored-writers=yes,deletes=unseen,value-identity=observed,trust-commit-ts=true,clock-drift=100ms"
+	if got := c.ForCheck(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := WholeContract().ForCheck(); got != "" {
+		t.Errorf("the default has %s", got)
+	}
+}

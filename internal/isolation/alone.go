@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -137,7 +138,8 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 	finding.SessionOverlap: {
 		anomaly: "session-not-sequential", kind: finding.KindRecord,
 		says: func(w *witness, a, b string) string {
-			return notSequential(w, a, b) + ": it is not a single-threaded client, and its order is not used"
+			shown := NotSequential(&w.Txns[0], &w.Txns[len(w.Txns)-1], a, b)
+			return cmp.Or(shown, a+" and "+b+" of one session overlap") + ": it is not a single-threaded client, and its order is not used"
 		},
 	},
 	finding.SequenceGap: {anomaly: "gap", kind: finding.KindGap, text: "records of this session before $a are missing"},
@@ -236,18 +238,19 @@ func (w *witness) fill(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// notSequential says what shows that two transactions of one session came from two clients.
-func notSequential(w *witness, a, b string) string {
-	x, y := &w.Txns[0], &w.Txns[len(w.Txns)-1]
+// NotSequential says what shows that x and y, two transactions of one session, came from two clients: "" where nothing does.
+// a and b are their names.
+func NotSequential(x, y *event.Record, a, b string) string {
 	timed := x.Flags&y.Flags&event.HasTimes != 0
 	switch numbered := x.Flags&y.Flags&event.HasSeq != 0; {
 	case timed && x.Start < y.End && y.Start < x.End:
+		return fmt.Sprintf("%s and %s of one session overlap", a, b)
 	case numbered && x.Seq == y.Seq:
 		return fmt.Sprintf("%s and %s of one session have the same seq, %d", a, b, x.Seq)
 	case timed && numbered && (x.Seq < y.Seq) == (y.End <= x.Start):
 		return fmt.Sprintf("%s and %s of one session have another order by seq than by time", a, b)
 	}
-	return fmt.Sprintf("%s and %s of one session overlap", a, b)
+	return ""
 }
 
 // sentence says what is wrong for findings that are not cycles.

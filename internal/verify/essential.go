@@ -28,7 +28,7 @@ func Essential(w *finding.Witness, levels []string) (ops []finding.Place, links 
 		}
 		x.places = append(x.places, at)
 	}
-	for _, key := range keysOfRecords(w.Txns) {
+	for _, key := range keysForCheck(w.Txns) {
 		x.tryWithout(func(o *event.RecordOp) (event.RecordOp, bool) { return withoutKey(o, key) })
 	}
 	if !slices.Contains(levels, "read-uncommitted") { // where it counts which read of a key is the first
@@ -87,8 +87,8 @@ func (x *lesser) tryWithout(keep func(o *event.RecordOp) (event.RecordOp, bool))
 	x.of, x.places = less, places
 }
 
-// keysOfRecords are the keys that the operations name, in the order of their first mention.
-func keysOfRecords(txns []event.Record) (keys []string) {
+// keysForCheck are the keys that the operations name, in the order of their first mention.
+func keysForCheck(txns []event.Record) (keys []string) {
 	add := func(key string) {
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)

@@ -193,16 +193,19 @@ var ErrNoFile = errors.New("there is no file of settings to read again: start wi
 // reload reads the settings again, as SIGHUP does.
 func (s *site) reload(w http.ResponseWriter, r *http.Request, who string) {
 	s.Log.Info("a reload was asked for", "who", who)
+	var waiting []string
 	err := ErrNoFile
 	if s.Reload != nil {
-		err = s.Reload(r.Context())
+		waiting, err = s.Reload(r.Context())
 	}
 	switch {
 	case errors.Is(err, ErrNoFile):
 		plain(w, http.StatusConflict, err.Error())
 	case err != nil:
 		plain(w, http.StatusInternalServerError, "failed to reload: "+err.Error())
+	case len(waiting) > 0:
+		plain(w, http.StatusOK, "reloaded, except for settings that wait for a restart: "+strings.Join(waiting, ", "))
 	default:
-		plain(w, http.StatusOK, "reloaded. Settings that only a restart can change are as before: the log names those that the file changes.")
+		plain(w, http.StatusOK, "reloaded. All settings of the file are in effect.")
 	}
 }

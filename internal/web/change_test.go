@@ -184,8 +184,8 @@ func reloadsByPost(t *testing.T, handler func(Options) http.Handler) {
 		status, body, _ := ask(handler(o), http.MethodPost, "/-/reload", "", user, "pass", header)
 		return status, body
 	}
-	calls, fails := 0, error(nil)
-	o.Reload = func(context.Context) error { calls++; return fails }
+	calls, fails, waiting := 0, error(nil), []string(nil)
+	o.Reload = func(context.Context) ([]string, error) { calls++; return waiting, fails }
 	if status, _ := post("ann", nil); status != 403 || calls != 0 {
 		t.Errorf("nobody is known: %d", status)
 	}
@@ -196,7 +196,11 @@ func reloadsByPost(t *testing.T, handler func(Options) http.Handler) {
 	if status, _ := post("ann", map[string]string{"Origin": "http://evil"}); status != 403 || calls != 0 {
 		t.Errorf("another page: %d", status)
 	}
-	if status, body := post("ann", nil); status != 200 || calls != 1 || !strings.Contains(body, "a restart") {
+	if status, body := post("ann", nil); status != 200 || calls != 1 || !strings.Contains(body, "All settings") {
+		t.Errorf("%d %s", status, body)
+	}
+	waiting = []string{"http", "memory"}
+	if status, body := post("ann", nil); status != 200 || !strings.Contains(body, "wait for a restart: http, memory") {
 		t.Errorf("%d %s", status, body)
 	}
 	fails = errors.New("levels: none is named")

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -179,6 +180,45 @@ func TestNoRecords(t *testing.T) {
 		for _, ending := range []string{".svg", ".dot", ".html", ""} {
 			if status, _, _ := get(handler, "/findings/1f"+ending); status != http.StatusOK {
 				t.Errorf("%s, dropped %v: %d", ending, gone, status)
+			}
+		}
+	}
+}
+
+// Beside the downloads stands how the records show the finding again, and why they are not there as EDN.
+func TestRecordsAreFoundAgain(t *testing.T) {
+	f := finding.Finding{
+		ID: "1f", Kind: finding.KindRecord, Anomaly: "session-not-sequential", Txns: []string{"B", "A"},
+		History: []json.RawMessage{
+			[]byte(`{"txn":"A","session":"a","status":"committed","start":100,"end":300,"ops":[{"op":"w","key":"x","value":1}]}`),
+			[]byte(`{"txn":"B","session":"a","status":"committed","start":200,"end":400,"ops":[{"op":"w","key":"x","value":2}]}`),
+		},
+	}
+	for anomaly, want := range map[string]struct {
+		edn     bool
+		command string
+	}{
+		"session-not-sequential": {false, "monitor check --contract start=existing,clock-drift=1s finding-1f.jsonl<"},
+		"contradictory-record":   {false, "monitor check --contract start=existing,clock-drift=1s finding-1f.jsonl<"},
+		"unattributed-read":      {true, "monitor check --contract capture=partial,clock-drift=1s finding-1f.jsonl<"},
+		"horizon":                {true, ""},
+	} {
+		f.Anomaly = anomaly
+		o, _, _ := options(f)
+		o.Contract = func(string) string { return "start=existing,clock-drift=1s" }
+		handler := Handler(o)
+		_, body, _ := get(handler, "/findings/1f")
+		status, edn, _ := get(handler, "/findings/1f.edn")
+		_, report, _ := get(handler, "/findings/1f.html")
+		if linked := strings.Contains(body, "1f.edn"); linked != want.edn || (status == http.StatusOK) != want.edn || strings.Contains(report, "1f.edn") != want.edn {
+			t.Errorf("%s: EDN is linked %v, and has status %d", anomaly, linked, status)
+		}
+		for name, text := range map[string]string{"page": body, "report": report, "EDN": edn} {
+			if strings.Contains(text, "only JSONL keeps") == want.edn {
+				t.Errorf("%s, %s: why there is no EDN: %s", anomaly, name, text)
+			}
+			if name != "EDN" && strings.Contains(text, "finds it again: <code>"+want.command) != (want.command != "") {
+				t.Errorf("%s, %s: no %s in %s", anomaly, name, want.command, text)
 			}
 		}
 	}

@@ -131,7 +131,16 @@ type overviewPage struct {
 type sourceRow struct {
 	*Source
 	Base string
+	from time.Time     // when the span of the page begins
 	part time.Duration // of a strip
+}
+
+// Shows is the time of the strips in words, where it is older than what the page says of all; "" else.
+func (r sourceRow) Shows() string {
+	if r.Strips.IsZero() || !r.Strips.Before(r.from) {
+		return ""
+	}
+	return page.Stretch(r.Strips, r.Strips.Add(Parts*r.part))
 }
 
 // overview answers / with how all sources fare.
@@ -218,7 +227,7 @@ func filtersList(values url.Values) bool {
 // Rows are the sources with what their links need.
 func (p *overviewPage) Rows() (rows []sourceRow) {
 	for i := range p.Sources {
-		rows = append(rows, sourceRow{&p.Sources[i], p.Base, p.To.Sub(p.From) / Parts})
+		rows = append(rows, sourceRow{&p.Sources[i], p.Base, p.From, p.To.Sub(p.From) / Parts})
 	}
 	return rows
 }

@@ -71,6 +71,23 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// Strips of records that are older than the span say which time they show.
+func TestOldStripSaysItsTime(t *testing.T) {
+	o, _, _ := options()
+	for old, want := range map[time.Duration]int{0: 0, 72 * time.Hour: 1} {
+		o.Overview = func(span time.Duration, skip int) Overview {
+			x := many(1)(span, skip)
+			x.Sources[0].Strips = x.From.Add(-old)
+			return x
+		}
+		_, body, _ := get(Handler(o), "/")
+		said, there := strings.Count(body, "The strip shows "), strings.Count(body, "The strip shows 2026-11-17 18:00 to 2026-11-17 19:00 UTC")
+		if said != want || there != want {
+			t.Errorf("older by %v: said %d times, and %d times rightly, want %d", old, said, there, want)
+		}
+	}
+}
+
 // A source that only its contract leaves open looks healthy, with what is decided. One that something else leaves
 // open does not.
 func TestOpenByContract(t *testing.T) {

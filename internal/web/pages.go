@@ -42,7 +42,15 @@ var pages = sync.OnceValue(func() *template.Template {
 
 // shown says how findings are shown now.
 func (s *site) shown() page.Options {
-	return page.Options{Base: s.Base, Now: s.Now(), Trace: s.Trace}
+	return page.Options{Base: s.Base, Now: s.Now(), Trace: s.Trace, Contract: s.Contract}
+}
+
+// contractOf is the contract for a check of the source's records, without defaults.
+func (s *site) contractOf(source string) string {
+	if s.Contract == nil {
+		return ""
+	}
+	return s.Contract(source)
 }
 
 type frame struct {
@@ -158,7 +166,7 @@ var forms = map[string]struct {
 	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records.EDN(f) }},
 	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {
 		var b bytes.Buffer
-		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Trace: s.Trace, Parts: []page.Part{{Findings: []finding.Finding{*f}}}})
+		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Trace: s.Trace, Parts: []page.Part{{Findings: []finding.Finding{*f}, Contract: s.contractOf(f.Source)}}})
 		return b.Bytes(), err
 	}},
 }

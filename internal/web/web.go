@@ -60,9 +60,11 @@ type Options struct {
 	Guard func() Guard
 	// Silences are links to where the alerts of a group are silenced; nil: none.
 	Silences func(*catalog.Group) []Link
-	// Reload reads the settings again, and returns when they are in effect. [ErrNoFile]: there is
-	// no file of them. nil: the same.
-	Reload func(context.Context) error
+	// Contract gives the contract for a check of a source's records, KEY=VALUE,..., without defaults. nil: there is none.
+	Contract func(source string) string
+	// Reload reads the settings again, and returns when they are in effect, with the keys of those that
+	// wait for a restart. [ErrNoFile]: there is no file of them. nil: the same.
+	Reload func(context.Context) (waiting []string, err error)
 	// External is the URL under which people reach the pages; "": what they ask for.
 	External string
 	// Pages is the address of the pages in links, without a slash at its end; "": none is known. nil: the same.

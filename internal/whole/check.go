@@ -101,6 +101,8 @@ type Report struct {
 
 	Numbers words.Numbers `json:"-"` // in positions
 
+	Contract string `json:"-"` // as [config.Contract.ForCheck] gives it
+
 	// Error is why the file cannot be read. Then nothing else is set but File. "": it was read.
 	Error string `json:"-"`
 
@@ -371,7 +373,7 @@ func (h *Checking) Machine(source string) *window.Machine {
 func (h *Checking) Report(name string) *Report {
 	r := &Report{
 		File: name, Format: string(h.ReadAs), Verdicts: map[string]string{}, Reasons: map[string]string{},
-		Findings: []finding.Finding{},
+		Findings: []finding.Finding{}, Contract: h.watch.Contract.ForCheck(),
 	}
 	asked := h.Watch.Levels
 	if h.Expecting {

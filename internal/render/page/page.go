@@ -16,6 +16,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/records"
 	"github.com/isowatch/isowatch/internal/render/scene"
 	"github.com/isowatch/isowatch/internal/render/words"
 )
@@ -68,6 +69,8 @@ type Options struct {
 	Alone bool
 	// Numbers says what those in positions count.
 	Numbers words.Numbers
+	// Contract gives the contract for a check of a source's records, KEY=VALUE,..., without defaults. nil: there is none.
+	Contract func(source string) string
 }
 
 // Place is a position for people.
@@ -239,6 +242,8 @@ type Full struct {
 	Events   []Event       // what happened meanwhile
 	// Downloads are within the page, where there is no service behind it.
 	Downloads []Download
+	NoEDN     string // why its records cannot be written as EDN; "": they can
+	Check     string // the command that checks its records; "": there is none
 }
 
 // Event is something that happened beside the transactions.
@@ -315,6 +320,16 @@ func NewFull(f finding.Finding, o Options, happened func(source string, from, to
 			`</div><div class="narrow">` + string(picture.Bare(picture.Timeline(s, marks, picture.NarrowTime))) + `</div>`)
 	}
 	full.Events = o.eventsOf(marks, len(f.During))
+	if len(f.History) > 0 {
+		if _, err := records.EDN(&full.Finding); err != nil {
+			full.NoEDN = finding.OneLine(err.Error())
+		}
+		contract := ""
+		if o.Contract != nil {
+			contract = o.Contract(f.Source)
+		}
+		full.Check = records.Command(&full.Finding, contract)
+	}
 	if o.Alone {
 		full.Downloads = downloadsOf(&full.Finding, full.SVG != "")
 	}

@@ -44,6 +44,7 @@ type Part struct {
 	Most     int                      // findings that it shows, an example of each group first; 0: all, negative: none
 	Raws     map[string][]finding.Raw // records as they came in, by the finding's id
 	Numbers  words.Numbers            // in positions
+	Contract string                   // for a check of the findings' records, KEY=VALUE,..., without defaults
 }
 
 // Verdict is the verdict on a level.
@@ -187,7 +188,7 @@ func WriteReport(w io.Writer, r *Report) error {
 	}
 	for i := range r.Parts {
 		part := shownPart{Part: &r.Parts[i]}
-		part.show(Options{Alone: true, Trace: r.Trace, Numbers: part.Numbers})
+		part.show(Options{Alone: true, Trace: r.Trace, Numbers: part.Numbers, Contract: func(string) string { return part.Contract }})
 		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer

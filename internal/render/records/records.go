@@ -17,8 +17,19 @@ var ErrNone = errors.New("the finding carries no records")
 // JSONL has a record a line.
 func JSONL(f *finding.Finding) ([]byte, error) { return write(f, history.JSONL) }
 
-// EDN has a history for Elle.
-func EDN(f *finding.Finding) ([]byte, error) { return write(f, history.EDN) }
+// untold says by anomaly why EDN cannot hold what the finding is about.
+var untold = map[string]string{
+	"session-not-sequential": "a process of EDN does one thing at a time, so only JSONL keeps that two transactions of one session do not",
+	"contradictory-record":   "transactions of EDN have no ids, so only JSONL keeps that two records have the same one",
+}
+
+// EDN has a history for Elle. It is an error where EDN cannot say what f is about.
+func EDN(f *finding.Finding) ([]byte, error) {
+	if why := untold[f.Anomaly]; why != "" && len(f.History) > 0 {
+		return nil, errors.New(why)
+	}
+	return write(f, history.EDN)
+}
 
 func write(f *finding.Finding, format history.Format) ([]byte, error) {
 	var all []event.Record

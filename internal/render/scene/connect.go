@@ -44,7 +44,7 @@ func (s *Scene) connect() {
 	if a := s.Finding.About; a != nil {
 		s.connectRead(a)
 	} else if s.Finding.Anomaly == "session-not-sequential" {
-		s.connectOverlaps()
+		s.connectSessions()
 	}
 }
 

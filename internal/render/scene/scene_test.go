@@ -256,6 +256,29 @@ func TestScene(t *testing.T) {
 			},
 			"B: [w y 1]\nA: [w x 1]\nA -1 -contradicts-> B -1\n",
 		},
+		"a session with one number twice": {
+			finding.Finding{
+				Anomaly: "session-not-sequential", Txns: []string{"B", "A"},
+				History: raw(`{"txn":"A","session":"a","seq":3,"status":"committed","ops":[]}`, `{"txn":"B","session":"a","seq":3,"status":"committed","ops":[]}`),
+			},
+			"B:\nA:\nA -1 -contradicts-> B -1\n",
+		},
+		"a session whose numbers are against its times": {
+			finding.Finding{
+				Anomaly: "session-not-sequential", Txns: []string{"B", "A"},
+				History: raw(`{"txn":"A","session":"a","seq":3,"status":"committed","start":300,"end":400,"ops":[]}`,
+					`{"txn":"B","session":"a","seq":4,"status":"committed","start":100,"end":200,"ops":[]}`),
+			},
+			"B:\nA:\nA -1 -contradicts-> B -1\n",
+		},
+		"sessions in order": {
+			finding.Finding{
+				Anomaly: "session-not-sequential", Txns: []string{"B", "A"},
+				History: raw(`{"txn":"A","session":"a","seq":3,"status":"committed","start":100,"end":200,"ops":[]}`,
+					`{"txn":"B","session":"a","seq":4,"status":"committed","start":300,"end":400,"ops":[]}`),
+			},
+			"B:\nA:\n",
+		},
 		"operations without an order": {
 			finding.Finding{
 				Anomaly: "nonlinearizable", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1", ClockDrift: "0s"},

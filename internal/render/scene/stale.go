@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/isolation"
 )
 
 // connectStale links the read at an operation of a member with the write that it saw, and with the writes that
@@ -98,13 +99,17 @@ func (s *Scene) connectFailed(at, op int) {
 	}
 }
 
-// connectOverlaps links transactions of one session that overlap in time: a session does one thing at a time.
-func (s *Scene) connectOverlaps() {
+// connectSessions links transactions of one session that overlap in time, or whose numbers are the same or against their times.
+// A session does one thing at a time.
+func (s *Scene) connectSessions() {
 	for i := range s.Members {
 		for j := range s.Members[:i] {
 			a, b := &s.Members[i], &s.Members[j]
-			if a.timed() && b.timed() && a.Record.Session == b.Record.Session && !a.before(b, 0) && !b.before(a, 0) {
-				edge := finding.Edge{From: a.ID, To: b.ID, Type: Contradicts, Evidence: a.Short + " and " + b.Short + " of one session overlap in time"}
+			if a.Record == nil || b.Record == nil || a.Record.Session != b.Record.Session {
+				continue
+			}
+			if why := isolation.NotSequential(a.Record, b.Record, a.Short, b.Short); why != "" {
+				edge := finding.Edge{From: a.ID, To: b.ID, Type: Contradicts, Evidence: why}
 				s.add(Arrow{Edge: edge, From: i, To: j, FromOp: -1, ToOp: -1})
 			}
 		}
