@@ -7,4 +7,8 @@ import (
 	"github.com/isowatch/isowatch/internal/testrun"
 )
 
-func TestMain(m *testing.M) { os.Exit(testrun.Run(m.Run)) }
+// TestMain lets tests run side by side: they wait for timers of the keeper.
+func TestMain(m *testing.M) {
+	testrun.Waiting(6)
+	os.Exit(testrun.Run(m.Run))
+}
