@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestFollowing: views that follow others take and refuse what they would alone, or
@@ -26,7 +28,7 @@ func TestFollowing(t *testing.T) {
 	}
 	implied := []Views{0b11, 0b10, 0b111, 0b1111, 0b11111, 0b101101111, 0b1001111, 0b111111111, 0b100000010}
 	orders := map[int]int{}
-	for seed := range uint64(600) {
+	for seed := range uint64(testrun.Size(150, 600)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		g := NewFollowing(implied, views...)
 		each := make([]*naive, len(views))

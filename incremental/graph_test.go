@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 const (
@@ -155,7 +156,7 @@ func (n *naive) closes(g *Graph, e Edge, path []EdgeID) error {
 // views follow others until something is refused.
 func TestAgainstNaive(t *testing.T) {
 	kept := map[int]int{}
-	for seed := uint64(0); seed < 800; seed++ {
+	for seed := uint64(0); seed < uint64(testrun.Size(200, 800)); seed++ {
 		r := rand.New(rand.NewPCG(seed/2, 1))
 		g := New(views...)
 		if seed%2 == 1 {

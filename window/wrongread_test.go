@@ -11,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/isolation"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // serial is a serial history of 1,200 transactions by 4 sessions over 20 keys. The read of one
@@ -96,7 +97,7 @@ func told(t *testing.T, cfg Config, lines string, restart int) (violations int, 
 func TestOneWrongRead(t *testing.T) {
 	for _, future := range []bool{false, true} {
 		lines := serial(future)
-		for _, cfg := range []Config{
+		for i, cfg := range []Config{
 			{Levels: isolation.AllLevels(), Unbounded: true, Contract: Contract{Complete: true}},
 			{Levels: isolation.AllLevels(), Contract: Contract{Complete: true}, Lateness: For(10 * time.Microsecond), Window: For(500 * time.Microsecond), MaxTxn: 20 * time.Microsecond},
 		} {
@@ -104,7 +105,10 @@ func TestOneWrongRead(t *testing.T) {
 			if n == 0 || n > 5 {
 				t.Errorf("future %v, whole %v: %d findings of one wrong read: %v", future, cfg.Unbounded, n, all)
 			}
-			for _, restart := range []int{650, 820} {
+			for j, restart := range []int{650, 820} {
+				if testrun.LeavesOut(i+j, 2) {
+					continue
+				}
 				if _, again := told(t, cfg, lines, restart); !slices.Equal(again, all) {
 					t.Errorf("future %v, whole %v, restarted behind %d: told %v, not %v", future, cfg.Unbounded, restart, again, all)
 				}

@@ -24,7 +24,11 @@ func TestMain(m *testing.M) {
 // A process that is killed loses nothing that it has written, on either.
 type inMemory struct{ m *testing.M }
 
-func (x inMemory) Run() int { return testrun.Run(x.m.Run) }
+// The servers of the tests are in this process, beside hundreds of programs that it starts: it collects rarely.
+func (x inMemory) Run() int {
+	testrun.CollectRarely()
+	return testrun.Run(x.m.Run)
+}
 
 // TestScripts runs testdata/*.txt, each a script with its files. Beside the
 // commands of testscript there are

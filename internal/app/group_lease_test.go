@@ -19,6 +19,7 @@ import (
 
 // The log says what the store answers: a bucket that is gone is no silence.
 func TestStoreFault(t *testing.T) {
+	t.Parallel()
 	server, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}})
 	if err != nil {
 		t.Fatal(err)

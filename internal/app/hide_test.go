@@ -13,6 +13,7 @@ import (
 // A source that hides values has hashes in sinks, on pages and in the API; its owner finds the
 // records in the folder. Another source shows its values. What was found before hides them too.
 func TestShowValues(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	hiding := config.Source{Name: "secret", Watch: s.Watch}
 	hiding.Watch.ShowValues = false

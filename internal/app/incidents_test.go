@@ -67,6 +67,7 @@ func TestRestartIsToldBeside(t *testing.T) {
 
 // A source that only records name tells other levels too, whether a reload or a start brings them.
 func TestOtherLevelsAreToldBeside(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	now := func() time.Time { return at }

@@ -52,6 +52,7 @@ func TestHostOfPages(t *testing.T) {
 
 // Pages are renewed when what they show changes, and not by a step without input.
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
 	a := watching(t, dir, func() time.Time { return at })

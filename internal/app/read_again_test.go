@@ -115,6 +115,7 @@ func (b *broker) Reread(ctx context.Context, partition string, offset int64) ([]
 // Records of brokers are asked for by position. The second input is asked where the first has none. A message with several records
 // gives that of the finding, and one with another record or beyond the bound gives none. A broker that does not answer costs two seconds once.
 func TestRecordsOfBrokersAreReadAgain(t *testing.T) {
+	t.Parallel()
 	record := func(id, more string) string {
 		return fmt.Sprintf(`{ "txn":%q,%s "status":"committed","ops":[]}`, id, more)
 	}

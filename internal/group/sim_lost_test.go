@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // losses list what a store loses. again: its versions begin again, as in a new bucket. fresh: a process begins at once, and knows nothing.
@@ -29,7 +31,7 @@ var losses = []struct {
 func TestSimStoreLosesRecords(t *testing.T) {
 	for _, loss := range losses {
 		t.Run(loss.name, func(t *testing.T) {
-			eachSeed(0, 40, func(seed uint64) bool {
+			eachSeed(0, uint64(testrun.Size(10, 40)), func(seed uint64) bool {
 				w := newWorld(seed, simSize{4, 10, 0}, noFault)
 				if seed%2 == 0 {
 					w.disturb(30, w.lease, 8*w.lease)

@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 			right, wrong := 0, 0
 			byFile := byFile(all[group])
 			names, step := slices.Sorted(maps.Keys(byFile)), 1
-			if group == "dbcop" { // hundreds of one kind
+			if group == "dbcop" || group == "porcupine/jepsen" { // hundreds of one kind
 				step = len(names) / testrun.Count(len(names))
 			}
 			for i := 0; i < len(names); i += step {

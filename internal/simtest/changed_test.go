@@ -10,6 +10,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/isolation"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/internal/witnesses"
 	"github.com/isowatch/isowatch/internal/workload"
@@ -30,7 +31,10 @@ func TestChangedWitnesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed, accepted, asked := 0, 0, 0
-	for _, c := range cases {
+	for i, c := range cases {
+		if testrun.LeavesOut(i, 4) {
+			continue
+		}
 		if c.Refuses != "" {
 			continue
 		}
@@ -55,7 +59,7 @@ func TestChangedWitnesses(t *testing.T) {
 		}
 	}
 	t.Logf("%d witnesses with one thing changed, %d accepted, %d of them contradict the oracle's strongest level, %d are beyond it", changed, accepted, asked, accepted-asked)
-	if changed < 30_000 || asked < 1_000 {
+	if changed < testrun.Size(7_000, 30_000) || asked < testrun.Size(250, 1_000) {
 		t.Errorf("%d changed, %d asked", changed, asked)
 	}
 }

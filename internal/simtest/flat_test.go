@@ -116,7 +116,7 @@ func flatTxn(dst []byte, rng *rand.Rand, i int, now int64) []byte {
 // and does not hold on to the memory of its neighbours.
 func TestSparseChunks(t *testing.T) {
 	t.Parallel()
-	n := transactions(t, 100_000)
+	n := transactions(t, testrun.Size(60_000, 100_000))
 	cfg := window.Config{
 		Contract: window.Contract{Complete: true}, KeyCap: 1000, MaxTxn: time.Millisecond,
 		Window: window.For(1000 * time.Microsecond), Lateness: window.For(0),

@@ -20,7 +20,7 @@ import (
 // running for about 0.3 ms, with every kind of anomaly planted in turn, arriving
 // at most 1 ms late. The window of 4 ms retires most of it on the way. The short form
 // has half of the transactions: it retires as much as that in four windows.
-var streamTxns = testrun.Size(1_500, 3_000)
+var streamTxns = testrun.Size(1_000, 3_000)
 
 const streamLateness = time.Millisecond
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/isowatch/isowatch/internal/group/store"
 	"github.com/isowatch/isowatch/internal/group/store/file"
+	"github.com/isowatch/isowatch/internal/testrun"
 	isostore "github.com/isowatch/isowatch/store"
 )
 
@@ -30,7 +31,7 @@ func TestKeeper(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(5) {
+			for seed := range uint64(testrun.Size(2, 5)) {
 				keepRandomly(t, s, seed)
 			}
 		})

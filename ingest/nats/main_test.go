@@ -1,0 +1,14 @@
+package nats
+
+import (
+	"os"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
+)
+
+// TestMain lets tests run side by side: they wait for the pace of readers and servers.
+func TestMain(m *testing.M) {
+	testrun.Waiting(6)
+	os.Exit(testrun.Run(m.Run))
+}
