@@ -185,9 +185,9 @@ func (s *State) supersedes(b *event.Batch, t *event.Txn, old uint32, content uin
 	return ledger.Taken
 }
 
-// decidedBefore says whether t, of unknown outcome, was reported before with an outcome and nothing else
-// changed: its client sent the two records in the other order, or this one again. The client may have
-// learnt the outcome at a later time, end.
+// decidedBefore says whether t, of unknown outcome, was reported before with an outcome and the same
+// content. The two records came in the other order, or this one came again. The client may have learnt
+// the outcome at a later time, end.
 func decidedBefore(b *event.Batch, t *event.Txn, end int64, known func(content uint64) bool) bool {
 	for _, status := range []event.Status{event.Committed, event.Aborted} {
 		decided := *t

@@ -117,8 +117,8 @@ func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
 	}
 }
 
-// notAppended takes back what reads of the key k showed of the order of a list. What was appended or
-// added may be gone, or a read that did not tell its kind was of a set.
+// notAppended takes back what reads of the key k showed of the order of a list. Somebody may have deleted
+// the list, or a read that did not tell its kind was of a set.
 func (s *kinds) notAppended(k uint32) {
 	s.Keys[k].Flags |= ledger.Deleted
 	s.Counters.DeletedLists++
