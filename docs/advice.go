@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/isowatch/isowatch/internal/isolation"
 )
@@ -23,24 +22,14 @@ const maxCauses = 5
 // e. With a product, it is about that product and its setting only. Without one, causes of
 // products are told with the settings that have them.
 func AdviceOn(anomaly string, e Expected) Advice {
-	lists, ok := advised.Load(anomaly)
+	p, ok := advisedBy(anomaly)
 	if !ok {
-		p, known := advisedBy(anomaly)
-		if !known {
-			return Advice{}
-		}
-		lists, _ = advised.LoadOrStore(anomaly, &advising{entries(p.Section("Usual causes")), entries(p.Section("What to do"))})
+		return Advice{}
 	}
-	o, a := occurrence{anomaly, e}, lists.(*advising)
-	causes := o.causes(a.causes)
-	return Advice{causes[:min(len(causes), maxCauses)], o.steps(a.steps)}
+	o := occurrence{anomaly, e}
+	causes := o.causes(entries(p.Section("Usual causes")))
+	return Advice{causes[:min(len(causes), maxCauses)], o.steps(entries(p.Section("What to do")))}
 }
-
-// advising has the lists of an anomaly's page. They are read only.
-type advising struct{ causes, steps []entry }
-
-// advised has those of the anomalies that were asked for, by name. Each finding asks for them.
-var advised sync.Map
 
 // entry is one of a list on a page, of certain products or settings, or of all.
 type entry struct {

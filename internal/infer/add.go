@@ -35,7 +35,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *ledger.
 	replaced, late := false, ledger.TxnFlags(0)
 	old := s.LookupTxn(id)
 	if old != 0 {
-		if out.Refused = s.supersedes(t, old, content); out.Refused == ledger.Repeated || out.Refused == ledger.Contradicting {
+		if out.Refused = s.supersedes(b, t, old, content); out.Refused == ledger.Repeated || out.Refused == ledger.Contradicting {
 			return 0
 		}
 		same := t.Status != event.Aborted && s.sameOps(b, t, old)
@@ -58,7 +58,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *ledger.
 	} else if end <= s.Greatest || s.UntimedPatience > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go. A record in time ends behind all that was, except
 		// where times were clamped or are positions.
-		if out.Refused = s.recall(t, id, content); out.Refused != ledger.Taken {
+		if out.Refused = s.recall(b, t, id, content); out.Refused != ledger.Taken {
 			if out.Refused == ledger.TooLate && !s.committedAsCounted(b, t, id) {
 				out.Replaced = append(out.Replaced, id.Lo)
 				s.tooLate(b, t)
@@ -165,13 +165,14 @@ func (s *State) WithID(id, epoch string) uint32 {
 }
 
 // supersedes decides about a second record with a known id. Equal content is a duplicate. A
-// decided outcome replaces an unknown one. Anything else is a contradiction, and the first
-// record is kept. An outcome cannot replace the first record any more when that counted and has
+// decided outcome replaces an unknown one, whichever record comes first. Anything else is a
+// contradiction, and the first record is kept. An outcome cannot replace the first record any more when that counted and has
 // left the orders.
-func (s *State) supersedes(t *event.Txn, old uint32, content uint64) ledger.Refusal {
+func (s *State) supersedes(b *event.Batch, t *event.Txn, old uint32, content uint64) ledger.Refusal {
 	x := &s.Txns[old]
+	known := func(content uint64) bool { return content == x.Content }
 	switch {
-	case x.Content == content:
+	case known(content), t.Status == event.Unknown && decidedBefore(b, t, x.End, known):
 		s.Counters.Duplicates++
 		return ledger.Repeated
 	case x.Flags&ledger.Unknown == 0 || t.Status == event.Unknown:
@@ -184,9 +185,33 @@ func (s *State) supersedes(t *event.Txn, old uint32, content uint64) ledger.Refu
 	return ledger.Taken
 }
 
+// decidedBefore says whether t, of unknown outcome, was reported before with an outcome and the same
+// content. The two records came in the other order, or this one came again. The client may have learnt
+// the outcome at a later time, end.
+func decidedBefore(b *event.Batch, t *event.Txn, end int64, known func(content uint64) bool) bool {
+	for _, status := range []event.Status{event.Committed, event.Aborted} {
+		decided := *t
+		decided.Status = status
+		if known(event.ContentHash(b, &decided)) {
+			return true
+		}
+		decided.End = end
+		if known(event.ContentHash(b, &decided)) {
+			return true
+		}
+	}
+	return false
+}
+
 // recall is supersedes for a record that has left memory.
-func (s *State) recall(t *event.Txn, id event.Hash, content uint64) ledger.Refusal {
+func (s *State) recall(b *event.Batch, t *event.Txn, id event.Hash, content uint64) ledger.Refusal {
 	known, same, open := s.Ids.Get(id.Lo, content)
+	if known && !same && t.Status == event.Unknown {
+		same = decidedBefore(b, t, t.End, func(content uint64) bool {
+			_, same, _ := s.Ids.Get(id.Lo, content)
+			return same
+		})
+	}
 	switch {
 	case !known:
 		return ledger.Taken

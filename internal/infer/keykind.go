@@ -66,8 +66,7 @@ func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	case x.Flags&ledger.Sums != 0 && kind == event.Counter:
 	case x.Kind != kind || x.Flags&ledger.Sums != 0:
 		if x.Kind != kind && kind == event.Register && causes.WritesVersion(o) || x.Kind == event.List && kind.Parts() {
-			x.Flags |= ledger.Deleted // what was appended or added may be gone, or a read that did not tell its kind was of a set
-			s.Counters.DeletedLists++
+			s.notAppended(k)
 		} else if x.Flags&ledger.Deleted != 0 {
 			s.Counters.DeletedLists++
 		}
@@ -110,9 +109,19 @@ func (s *kinds) settleKinds(b *event.Batch, t *event.Txn, ops []event.Op) {
 		case x.Kind == event.AnyKind && x.Length == 0:
 			s.settleKind(k, o)
 		case o.Kind == event.Inc && x.Kind != event.Counter, (o.Kind == event.Add || o.Kind == event.Remove) && x.Kind != event.Set:
+			if x.Kind == event.List {
+				s.notAppended(k)
+			}
 			s.GiveUp(k) // t contradicts how the key was read, so its reads before say nothing either
 		}
 	}
+}
+
+// notAppended takes back what reads of the key k showed of the order of a list. Somebody may have deleted
+// the list, or a read that did not tell its kind was of a set.
+func (s *kinds) notAppended(k uint32) {
+	s.Keys[k].Flags |= ledger.Deleted
+	s.Counters.DeletedLists++
 }
 
 // saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so if o is of

@@ -193,7 +193,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
-	case e.byVersion[o.Key] && versioned(o):
+	case e.byVersion[o.Key] && !e.sets[o.Key] && versioned(o):
 		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
@@ -266,7 +266,7 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	}
 	switch {
 	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
-		if o.Version == "" && o.Flags&event.NotFound == 0 {
+		if o.Version == "" && o.Flags&event.NotFound == 0 && o.Seen != "null" {
 			if e.declared || o.Kind != event.Read || e.counters[o.Key] {
 				return plain
 			}

@@ -16,7 +16,7 @@ func (s *Registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 		s.ReadNamed(n, i, k, version, o.ValueHash)
 	case o.Flags&event.NotFound != 0 && c.Flags&(causes.Untold|causes.Wrote) != causes.Untold:
 		s.ReadValue(c, n, i, event.Hash{}, true)
-	default: // also of nothing behind a read without a version, which may have seen another one
+	default: // also an empty read that follows one whose version is not told: that one may have seen another version
 		if c.Flags&causes.HasRead == 0 {
 			c.Flags |= causes.Untold
 		}
