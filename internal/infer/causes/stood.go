@@ -101,9 +101,8 @@ func (x *stand) since(value uint64) int64 {
 }
 
 // Before says whether reader, who read v, may have found its value there before writer wrote it. Both
-// ran at one time, as far as the clocks and their session show. A version of a register that its writer
-// replaced itself is not looked at. If replaced is true, reader replaced v. Then their records show
-// that the two ran at one time. So the write that replaced v may come before it, and nothing is known
+// ran at one time, as far as the clocks and their session show. If replaced is true, reader replaced v.
+// Then their records show that the two ran at one time. So the write that replaced v may come before it, and nothing is known
 // of v.
 func (x stood) Before(s *Causes, v, writer, reader uint32, replaced bool) bool {
 	if !s.Opt.BlindIsAmbiguous() || writer == reader || s.Keys[s.Versions[v].Key].Flags&ledger.Versioned != 0 {
@@ -115,7 +114,7 @@ func (x stood) Before(s *Causes, v, writer, reader uint32, replaced bool) bool {
 		return false
 	}
 	id := s.WriteOf(writer, v)
-	if id == 0 || !s.Writes[id].Unread || s.Writes[id].Intermediate && s.Keys[s.Versions[v].Key].Flags&ledger.Element == 0 {
+	if id == 0 || !s.Writes[id].Unread {
 		return false
 	}
 	if replaced && s.mayTryAgain(writer) {

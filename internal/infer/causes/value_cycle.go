@@ -35,7 +35,7 @@ func (g *signs) ValueCycle(s *Causes, id uint32) {
 	if !w.Blind {
 		g.replaced = append(g.replaced, id)
 	}
-	if s.Versions[w.Version].Over != 0 && g.comesBack(s, id) {
+	if (s.Versions[w.Version].Over != 0 || s.Txns[w.Txn].Flags&ledger.Rewrote != 0) && g.comesBack(s, id) {
 		return
 	}
 	if len(g.replaced) > 0 && s.Opt.BlindIsAmbiguous() {
@@ -44,20 +44,36 @@ func (g *signs) ValueCycle(s *Causes, id uint32) {
 }
 
 // comesBack is the part of ValueCycle behind the write record id. It notes the writes that replaced the
-// versions on its way.
+// versions on its way. A transaction that put the value back may have replaced it again itself.
 func (g *signs) comesBack(s *Causes, id uint32) bool {
 	w := &s.Writes[id]
+	k := s.Versions[w.Version].Key
 	hops := []Hop{{To: w.Version, Parent: -1}}
 	seen := map[uint32]bool{w.Version: true}
+	rewritten := func(by uint32, parent int) {
+		if s.Txns[by].Flags&ledger.Rewrote == 0 {
+			return
+		}
+		for x := s.Txns[by].Writes; x != 0; x = s.Writes[x].NextOfTxn {
+			if v := s.Writes[x].Version; s.Writes[x].Intermediate && s.Versions[v].Key == k && !seen[v] {
+				seen[v] = true
+				hops = append(hops, Hop{To: v, Parent: parent})
+			}
+		}
+	}
+	rewritten(w.Txn, -1)
+	wrote := func(by, v uint32) bool {
+		return s.Versions[v].Flags&ledger.OverwrittenByWriter != 0 && s.Versions[v].Writer == by
+	}
 	for i := 0; i < len(hops) && i < MaxVersionCycle; i++ {
 		for o := s.Versions[hops[i].To].Over; o != 0; o = s.Writes[o].NextOver {
 			x := &s.Writes[o]
 			if x.Blind {
 				continue
 			}
-			if !w.Blind && x.Version == w.Pred {
-				g.CameBack = append(g.CameBack, w.Version, w.Pred)
-				for ; hops[i].Parent >= 0; i = hops[i].Parent {
+			if !w.Blind && (x.Version == w.Pred || wrote(x.Txn, w.Pred)) {
+				g.CameBack = append(g.CameBack, w.Pred)
+				for ; i >= 0; i = hops[i].Parent {
 					g.CameBack = append(g.CameBack, hops[i].To)
 				}
 				return true
@@ -67,6 +83,7 @@ func (g *signs) comesBack(s *Causes, id uint32) bool {
 				seen[x.Version] = true
 				hops = append(hops, Hop{To: x.Version, Parent: i})
 			}
+			rewritten(x.Txn, i)
 		}
 	}
 	return false

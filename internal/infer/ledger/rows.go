@@ -36,6 +36,7 @@ const (
 	CameLate                       // its first record came after the lateness: see Ledger.CameLate
 	toldLate                       // its first record did not, but that with the outcome
 	Unheard                        // its client got no answer, and the outcome became known later: the client may have tried again
+	Rewrote                        // it wrote a register more than once: it has a write record that is intermediate
 )
 
 // Txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions

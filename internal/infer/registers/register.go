@@ -70,6 +70,7 @@ func (s *Registers) Write(c *causes.Touch, n, op uint32, h event.Hash) {
 	v := s.plannedVersion(op, c.Key, h)
 	if c.Flags&causes.Wrote != 0 {
 		s.Writes[c.LastWrite].Intermediate = true
+		s.Txns[n].Flags |= ledger.Rewrote
 		s.Versions[s.Writes[c.LastWrite].Version].Flags |= ledger.OverwrittenByWriter
 	}
 	absent := c.Flags&causes.ReadNothing != 0 || c.Flags&causes.Wrote != 0 && s.Writes[c.LastWrite].Absent
@@ -384,9 +385,9 @@ func (s *Registers) IntermediateRead(v, n, op uint32) {
 	}
 }
 
-// stoodBefore says whether v is an element of a set, and n may have found it there before w added it.
+// stoodBefore says whether n may have found the value of v there before w wrote or added it.
 func (s *Registers) stoodBefore(v, w, n uint32) bool {
-	return s.Keys[s.Versions[v].Key].Flags&ledger.Element != 0 && s.Signs.Stood.Before(&s.Causes, v, w, n, false)
+	return s.Signs.Stood.Before(&s.Causes, v, w, n, false)
 }
 
 // EachIntermediateRead calls fn with what inference reports of reads of v, a register's
