@@ -73,23 +73,23 @@ func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Le
 }
 
 // cameBack are the values that were replaced by others, and these in turn, up to one whose
-// writer left that value again: it may have been there at the start.
+// writer left that value again, or put it there for a moment: it may have been there at the start.
 func cameBack(h oracle.History) map[oracle.Value]bool {
 	next := map[oracle.Value][]oracle.Value{}
 	for i := range h {
-		read, last := map[string]oracle.Value{}, map[string]oracle.Value{}
+		read, wrote := map[string]oracle.Value{}, map[string][]oracle.Value{}
 		for _, o := range h[i].Ops {
 			v := oracle.Value{Key: o.Key, Value: o.Value}
 			switch _, known := read[o.Key]; {
 			case o.Kind == event.Write:
-				last[o.Key] = v
-			case o.Kind == event.Read && !known && !o.Absent && last[o.Key] == (oracle.Value{}):
+				wrote[o.Key] = append(wrote[o.Key], v)
+			case o.Kind == event.Read && !known && !o.Absent && wrote[o.Key] == nil:
 				read[o.Key] = v
 			}
 		}
 		for key, v := range read {
-			if w, ok := last[key]; ok && h[i].Status != event.Aborted {
-				next[v] = append(next[v], w)
+			if h[i].Status != event.Aborted {
+				next[v] = append(next[v], wrote[key]...)
 			}
 		}
 	}
@@ -188,9 +188,10 @@ func TestObservedValues(t *testing.T) {
 		}
 	}
 	t.Logf("%d patterns repeat; of the cells that are violated whatever others did, %d are found and %d not", repeating, found, missed)
-	// The oracle lets others write and delete at any time. A first attempt without a record, which explains more, it does
-	// not know: 119 of these cells are open for that.
-	if enough(t, 800) && (repeating == 0 || found < 3*missed) {
+	// The oracle lets others write and delete at any time. It does not know two things that explain more: a first attempt
+	// without a record (119 of these cells are open for that), and a value that its own writer replaced, and that was
+	// there before until somebody deleted it (25).
+	if enough(t, 800) && (repeating == 0 || 5*missed > 2*found) {
 		t.Error("too few")
 	}
 }
