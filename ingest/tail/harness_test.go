@@ -87,8 +87,8 @@ func (f *folder) compress(name string) {
 }
 
 // later sees to it that the next write has a later time than those before: the
-// kernel's clock for files goes in steps of up to 4 ms.
-func later() { time.Sleep(5 * time.Millisecond) }
+// kernel's clock for files goes in steps of up to 10 ms.
+func later() { time.Sleep(12 * time.Millisecond) }
 
 // reading is a running source and what it has sent.
 type reading struct {
