@@ -43,6 +43,10 @@ func (g *signs) ValueCycle(s *Causes, id uint32) {
 	}
 }
 
+// maxRewritten bounds the write records of a transaction that are looked at for what it replaced itself, the latest
+// first. Each of its writes looks, so a long transaction costs a multiple of its length.
+const maxRewritten = 64
+
 // comesBack is the part of ValueCycle behind the write record id. It notes the writes that replaced the
 // versions on its way. A transaction that put the value back may have replaced it again itself.
 func (g *signs) comesBack(s *Causes, id uint32) bool {
@@ -54,7 +58,7 @@ func (g *signs) comesBack(s *Causes, id uint32) bool {
 		if s.Txns[by].Flags&ledger.Rewrote == 0 {
 			return
 		}
-		for x := s.Txns[by].Writes; x != 0; x = s.Writes[x].NextOfTxn {
+		for x, n := s.Txns[by].Writes, 0; x != 0 && n < maxRewritten; x, n = s.Writes[x].NextOfTxn, n+1 {
 			if v := s.Writes[x].Version; s.Writes[x].Intermediate && s.Versions[v].Key == k && !seen[v] {
 				seen[v] = true
 				hops = append(hops, Hop{To: v, Parent: parent})
