@@ -4,6 +4,7 @@ package main
 
 import (
 	"database/sql"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ type command struct {
 
 func runScript(t *testing.T, file string, variables map[string]string, more ...command) {
 	t.Helper()
-	commands := map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually}
+	commands := maps.Clone(commands)
 	for _, c := range more {
 		commands[c.name] = c.run
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func (x inMemory) Run() int {
 //
 //	exits CODE PROGRAM ARG...          runs the program, which must exit with that code
 //	eventually REGEXP PROGRAM ARG...   runs it until standard output matches, for 15 s
+//	violates PROGRAM ARG...            runs it for its --duration, then 4 and 16 times as long, until it exits with 1
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -45,8 +47,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+		Cmds: commands,
 	})
+}
+
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits": exits, "eventually": eventually, "violates": violates,
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -55,16 +61,36 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	code := 0
-	var failed *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &failed) {
-		code = failed.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if code != want {
+	if code := exitCode(ts, args[1:]); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+// violates runs a probe that finds an anomaly by chance. On a busy machine fewer transactions meet.
+func violates(ts *testscript.TestScript, neg bool, args []string) {
+	at := slices.Index(args, "--duration") + 1
+	if neg || at == 0 || at == len(args) {
+		ts.Fatalf("usage: violates PROGRAM ARG... with --duration")
+	}
+	duration, err := time.ParseDuration(args[at])
+	ts.Check(err)
+	for _, times := range []time.Duration{1, 4, 16} {
+		args[at] = (duration * times).String()
+		if exitCode(ts, args) == exitViolated {
+			return
+		}
+	}
+	ts.Fatalf("no violation")
+}
+
+func exitCode(ts *testscript.TestScript, args []string) int {
+	var failed *exec.ExitError
+	err := ts.Exec(args[0], args[1:]...)
+	if errors.As(err, &failed) {
+		return failed.ExitCode()
+	}
+	ts.Check(err)
+	return 0
 }
 
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
