@@ -107,7 +107,7 @@ func TestGroupRecordsAreDamaged(t *testing.T) {
 	var cases []*recordCase
 	for i, kind := range kinds {
 		for j, how := range []string{"overwritten", "emptied", "removed"} {
-			if testrun.LeavesOut(i+j, 3) {
+			if testrun.LeavesOut(i+j, 9) {
 				continue
 			}
 			c := &recordCase{kind: kind, how: how, dir: t.TempDir()}

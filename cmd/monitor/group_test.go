@@ -36,7 +36,7 @@ const (
 // groupCase is a kind of input, of store and of disturbance.
 type groupCase struct{ input, state, disturb string }
 
-// groupCases are run by go test. They cost half a minute of a core.
+// groupCases are run by go test, the last one in the long form.
 var groupCases = []groupCase{{"nats", "file", "killed"}, {"kafka partitions", "nats", "stopped"}, {"kafka spread", "file", "stopped"}}
 
 // allGroupCases has each disturbance over each kind of input. The kinds of stores take turns.
@@ -170,6 +170,9 @@ func (m *groupMember) logged(text string) int { return strings.Count(m.log.Strin
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	cases, times := groupCases, 1
+	if testrun.Short() {
+		cases = cases[:2]
+	}
 	if text := os.Getenv("ISOWATCH_GROUPS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {

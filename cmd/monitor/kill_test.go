@@ -32,7 +32,7 @@ const killStream = "KILLED"
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	messages := plantedMessages(t, testrun.Size(7_500, 30_000), testrun.Size(250, 1_000))
+	messages := plantedMessages(t, testrun.Size(5_000, 30_000), testrun.Size(200, 1_000))
 	history := filepath.Join(dir, "history.jsonl")
 	if err := os.WriteFile(history, bytes.Join(messages, nil), 0o600); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestProbeOfStaleDatabase(t *testing.T) {
 	defer db.Close()
 	p := newProbe()
 	p.output = "jsonl"
-	p.options = probe.Options{Source: probeSource, Epoch: "e1", Sessions: 4, Keys: 4, Seed: 1, Duration: time.Second}
+	p.options = probe.Options{Source: probeSource, Epoch: "e1", Sessions: 4, Keys: 4, Seed: 1, Duration: time.Second, Rate: 500}
 	p.service.Data = t.TempDir()
 	if err := p.place(); err != nil {
 		t.Fatal(err)

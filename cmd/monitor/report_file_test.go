@@ -34,7 +34,7 @@ func TestReportOutlivesItsReader(t *testing.T) {
 		{"check", exitViolated, []string{"check", history, history}},
 		{"check-jsonl", exitViolated, []string{"check", "-o", "jsonl", history}},
 		{"replay", exitUnknown, []string{"replay", "--file", history}},
-		{"probe", exitViolated, []string{"probe", "sim:read-uncommitted", "--expect", "serializable", "--duration", "3s", "--stress", "--keys", "4"}},
+		{"probe", exitViolated, []string{"probe", "sim:read-uncommitted", "--expect", "serializable", "--duration", "1s", "--rate", "200", "--keys", "4"}},
 		{"demo", exitOK, []string{"demo", "--duration", "2s", "--http", "off"}},
 		{"demo without an end", exitOK, []string{"demo", "--http", "off"}},
 	} {

@@ -302,7 +302,7 @@ func TestBlindStream(t *testing.T) {
 				isolated = workload.SnapshotIsolation
 			}
 			gen, err := workload.NewGenerator(workload.Config{
-				Kind: workload.Registers, Isolation: isolated, Count: 20_000, Keys: 1000, Blind: 1, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
+				Kind: workload.Registers, Isolation: isolated, Count: testrun.Size(10_000, 20_000), Keys: 1000, Blind: 1, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
 			}, rand.New(rand.NewPCG(5, 5)))
 			if err != nil {
 				t.Fatal(err)

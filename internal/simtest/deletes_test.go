@@ -195,7 +195,7 @@ func TestDeletesStream(t *testing.T) {
 				isolated = workload.SnapshotIsolation
 			}
 			gen, err := workload.NewGenerator(workload.Config{
-				Kind: workload.Registers, Isolation: isolated, Count: 8_000, Keys: x.keys, Blind: x.blind, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
+				Kind: workload.Registers, Isolation: isolated, Count: testrun.Size(4_000, 8_000), Keys: x.keys, Blind: x.blind, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
 			}, rand.New(rand.NewPCG(6, 6)))
 			if err != nil {
 				t.Fatal(err)

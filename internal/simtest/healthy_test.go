@@ -155,7 +155,7 @@ func TestHealthyBlindWrites(t *testing.T) {
 			t.Parallel()
 			for seed := range seeds(t, 8) {
 				for i, stamps := range []bool{false, true} {
-					if testrun.LeavesOut(2*seed+i, 3) {
+					if testrun.LeavesOut(2*seed+i, 6) {
 						continue
 					}
 					if why := x.look(t, uint64(seed), stamps); why != "" {

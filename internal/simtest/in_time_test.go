@@ -267,7 +267,7 @@ func TestHealthyMixtures(t *testing.T) {
 					x.unknown = []float64{0, 0.03}[seed%2]
 					h := x.draw(rng)
 					for span := range 3 {
-						if testrun.LeavesOut(seed+span, 3) {
+						if testrun.LeavesOut(seed+span, 6) {
 							continue
 						}
 						n, of, why := x.look(t, h, span)

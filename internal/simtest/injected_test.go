@@ -20,7 +20,7 @@ func TestInjected(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []workload.Kind{workload.Registers, workload.Lists} {
 		for n, x := range workload.Injections(kind) {
-			if testrun.LeavesOut(n+int(kind), 3) {
+			if testrun.LeavesOut(n+int(kind), 5) {
 				continue
 			}
 			t.Run([2]string{"registers", "lists"}[kind]+" "+x.Name, func(t *testing.T) {
