@@ -197,7 +197,7 @@ func (s *Registers) ofOwnRow(c *causes.Touch, version event.Hash) bool {
 			continue
 		}
 		other := s.Versions[s.Writes[s.Own[i].Write].Version].Key
-		if r, o := s.ColumnOf(other); r == row && o != column { // all that are no columns have row 0 and column 0
+		if r, o := s.ColumnOf(other); r == row && o != column { // a name without a column has row 0 and column 0
 			s.Signs.Patterns.Get(s.Keys[c.Key].Pattern).OfRows = true
 			return true
 		}
