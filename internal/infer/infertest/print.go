@@ -259,6 +259,8 @@ func (r *room) query(name, rest string) error {
 		})
 	case "duplicates":
 		r.printDuplicates()
+	case "alone":
+		r.printAlone()
 	case "rests":
 		for i := range r.edges {
 			line := r.edgeText(&r.edges[i]) + " rests on"
@@ -517,22 +519,6 @@ func (r *room) printChains(k uint32, chains []infer.Chain) {
 	}
 	slices.Sort(all)
 	r.printf("%s: %s", r.s.KeyName(k), strings.Join(all, " | "))
-}
-
-func (r *room) printDuplicates() {
-	for _, k := range r.keys("") {
-		var lines []string
-		for _, v := range r.s.DuplicateVersions()[k] {
-			line := "duplicate " + r.version(v)
-			ok := r.s.DuplicateReads(v, func(n uint32, maybe bool) { line += fmt.Sprintf(", read by %s (maybe %v)", r.name(n), maybe) })
-			var writers []uint32
-			r.s.EachWriter(v, func(n uint32) { writers = append(writers, n) })
-			line += fmt.Sprintf(", written by %s, searched %v", r.sorted(writers), ok)
-			lines = append(lines, line)
-		}
-		slices.Sort(lines)
-		r.printed = append(r.printed, lines...)
-	}
 }
 
 // printTxn prints what is known of n.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
@@ -70,5 +71,35 @@ func TestSessionIndex(t *testing.T) {
 	}
 	if rows < 2 {
 		t.Errorf("at most %d rows", rows)
+	}
+}
+
+// TestEmptySessionHasNoIndex: the index of a session goes when its last member leaves, and not before. Its slots
+// would stay in memory. Members have seq, or times alone.
+func TestEmptySessionHasNoIndex(t *testing.T) {
+	for _, flags := range []TxnFlags{HasSeq, HasTimes} {
+		var s Ledger
+		var out Out
+		s.Start(Options{})
+		s.Out = &out
+		s.Sessions = append(s.Sessions, Session{})
+		var members []uint32
+		for i := range int64(2 * longWalk) { // each comes behind those that precede it in the session
+			n := s.NewTxn()
+			x := &s.Txns[n]
+			x.Session, x.State, x.Flags, x.Seq = 1, Counted, flags, 100-i
+			x.Start, x.End = 100-i, 100-i
+			s.LinkSession(n)
+			members = append(members, n)
+		}
+		for i, n := range members {
+			if s.SessionIndexes[1].mode == unindexed {
+				t.Errorf("flags %d: no index of %d members", flags, len(members)-i)
+			}
+			s.LeaveSession(n)
+		}
+		if !reflect.DeepEqual(s.SessionIndexes[1], SessionIndex{}) {
+			t.Errorf("flags %d: the session is empty and has the index %+v", flags, s.SessionIndexes[1])
+		}
 	}
 }

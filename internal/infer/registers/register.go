@@ -193,11 +193,11 @@ func (s *Registers) ofOwnRow(c *causes.Touch, version event.Hash) bool {
 	}
 	row, column := s.ColumnOf(c.Key)
 	for i := range s.Own {
-		if s.Own[i].Hash != version || column == 0 {
+		if s.Own[i].Hash != version {
 			continue
 		}
 		other := s.Versions[s.Writes[s.Own[i].Write].Version].Key
-		if r, o := s.ColumnOf(other); o != 0 && r == row && o != column {
+		if r, o := s.ColumnOf(other); r == row && o != column { // a name without a column has row 0 and column 0
 			s.Signs.Patterns.Get(s.Keys[c.Key].Pattern).OfRows = true
 			return true
 		}

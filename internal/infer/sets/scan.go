@@ -290,7 +290,7 @@ func (s *Sets) RangesOf(k uint32) (at int, whole bool) {
 func (s *Sets) sorted(domain uint32) ranges {
 	var all []uint32
 	for k := range s.Keys {
-		if s.Keys[k].Count > 0 && s.within(uint32(k), domain) {
+		if s.within(uint32(k), domain) {
 			all = append(all, uint32(k))
 		}
 	}
@@ -305,12 +305,11 @@ func (s *Sets) sorted(domain uint32) ranges {
 // within says whether k is a key of the epoch that the domain stands for. The epoch's hash is
 // the hash of an empty name in it.
 func (s *Sets) within(k, domain uint32) bool {
-	name := s.NameOf(k)
 	y := &s.Keys[k]
 	if k == domain || y.Flags&(ledger.Element|ledger.Sums) != 0 || y.Kind > event.Register || y.Kind == event.AnyKind && y.Length == 0 {
-		return false
+		return false // also of a number that no key has
 	}
-	h, x, d := xxh3.Hash128(name), s.Keys[k].Hash, s.Keys[domain].Hash
+	h, x, d := xxh3.Hash128(s.NameOf(k)), y.Hash, s.Keys[domain].Hash
 	return x.Hi-d.Hi == h.Hi && x.Lo^d.Lo == h.Lo
 }
 
