@@ -19,7 +19,7 @@ type Kinds struct {
 	Untold                                        float64 // an operation on such a counter tells less
 	Versions                                      bool    // registers have versions, numbered as they are installed
 	Timestamps                                    bool    // as Versions, and all that a transaction wrote has one number, which reads do not show
-	Repeated                                      bool    // registers hold few values: many writes leave one value
+	Repeated                                      bool    // registers hold few values, and sets few elements: many writes leave one
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
@@ -70,7 +70,7 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 	return h
 }
 
-// repeat leaves so many values of registers.
+// repeat leaves so many values of registers, and elements of sets.
 func repeat(h History, values int64) {
 	few := func(v *int64) {
 		if *v != garbage {
@@ -83,14 +83,22 @@ func repeat(h History, values int64) {
 			for r := range o.Rows {
 				few(&o.Rows[r].Value)
 			}
-			if o.Kind == event.Read && (o.Data != event.AnyKind || o.IsList || o.Absent) || o.Kind != event.Read && o.Kind != event.Write && o.Kind != event.Insert && o.Kind != event.CAS {
-				continue
-			}
-			few(&o.Value)
 			for _, m := range []*workload.Maybe{&o.Expected, &o.Seen} {
 				if m.Known && !m.Nothing {
 					few(&m.Value)
 				}
+			}
+			switch {
+			case o.Data == event.Set:
+				o.List = slices.Clone(o.List)
+				for e := range o.List {
+					few(&o.List[e])
+				}
+				slices.Sort(o.List)
+				o.List = slices.Compact(o.List)
+			case o.Kind == event.Write, o.Kind == event.Insert, o.Kind == event.CAS, o.Kind == event.Add, o.Kind == event.Remove,
+				o.Kind == event.Read && o.Data == event.AnyKind && !o.IsList && !o.Absent:
+				few(&o.Value)
 			}
 		}
 	}

@@ -44,6 +44,8 @@ func openKinds() map[string]oracle.Kinds {
 	kinds["timestamps, repeated values"] = told
 	told.Blind, told.CAS, told.Deletes = 0.2, true, true
 	kinds["timestamps, repeated values and deletes"] = told
+	told.Sets, told.Removes, told.CAS, told.Deletes = true, true, false, false
+	kinds["timestamps, repeated values and elements"] = told
 	every := kinds["all"]
 	every.Lists = true
 	kinds["all and lists"] = every

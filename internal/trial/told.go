@@ -74,7 +74,7 @@ func (r *reading) tell(w *write, o *event.RecordOp) bool {
 	return true
 }
 
-// stamped is what is told of a write with the number that a trusted commit timestamp gives it.
+// stamped is w with the number that a trusted commit timestamp gives it.
 func (r *reading) stamped(w told) told {
 	if r.number == ByCommitTS {
 		w.number, w.numbered = r.record.CommitTS, r.record.Flags&event.HasCommitTS != 0

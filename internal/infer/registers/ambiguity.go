@@ -143,8 +143,8 @@ func (s *Registers) MakeAmbiguous(v uint32) {
 	s.uproot(v)
 }
 
-// losePlace takes v, which several may have written, out of the order of commit timestamps. Its place
-// was that of one writer. Where the others stand is not kept, and only a trial of all orders knows it.
+// losePlace takes v, which several may have written, out of the order of commit timestamps. It stood
+// where one of its writers did. The places of the others are not kept, and only a trial of orders finds them.
 func (s *Registers) losePlace(v uint32) {
 	s.UnlinkOrdered(v)
 	s.Uncheckable(s.Versions[v].Key)
