@@ -23,7 +23,7 @@ func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 	if !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted {
 		return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, e.Key)
 	}
-	switch { // that nothing was there does not tell which delete left it: the transaction does
+	switch { // each delete leaves a nothing of its own, which its transaction tells
 	case had == "" && a.ID != from.ID:
 		return fmt.Errorf("%s had nothing in %s, perhaps not what %s had", a.ID, e.Key, from.ID)
 	case found == "" && b.ID != to.ID:
