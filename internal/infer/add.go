@@ -172,7 +172,7 @@ func (s *State) supersedes(b *event.Batch, t *event.Txn, old uint32, content uin
 	x := &s.Txns[old]
 	known := func(content uint64) bool { return content == x.Content }
 	switch {
-	case known(content), t.Status == event.Unknown && decidedBefore(b, t, x.End, known):
+	case known(content), t.Status == event.Unknown && (decidedBefore(b, t, x.End, known) || decidedBefore(b, s.committedAt(t, old), x.End, known)):
 		s.Counters.Duplicates++
 		return ledger.Repeated
 	case x.Flags&ledger.Unknown == 0 || t.Status == event.Unknown:
@@ -183,6 +183,20 @@ func (s *State) supersedes(b *event.Batch, t *event.Txn, old uint32, content uin
 		return ledger.TooLate
 	}
 	return ledger.Taken
+}
+
+// committedAt is t with the commit timestamp of old's record, which only the outcome may have told.
+func (s *State) committedAt(t *event.Txn, old uint32) *event.Txn {
+	s.Scratch.Reset()
+	if s.Decoder.DecodeRecord(&s.Scratch, event.Position{}, s.Records.Get(s.Txns[old].Record)) != nil {
+		return t // not possible: the record was written by AppendRecord
+	}
+	first, now := &s.Scratch.Txns[0], *t
+	if now.Flags&event.HasCommitTS == 0 {
+		now.Flags |= first.Flags & event.HasCommitTS
+		now.CommitTS = first.CommitTS
+	}
+	return &now
 }
 
 // decidedBefore says whether t, of unknown outcome, was reported before with an outcome and the same

@@ -1,7 +1,9 @@
 package isolation
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
@@ -44,6 +46,9 @@ func NameTried(weakest []Level) Name {
 func triedSentence(w *witness) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "every order of these transactions that %s allows was tried, with every choice of what each read may have seen: no order explains all reads", w.Level)
+	for _, text := range w.stamped() {
+		fmt.Fprintf(&b, "\n  - %s", text)
+	}
 	for i := range w.Links {
 		fmt.Fprintf(&b, "\n  - %s", linkSentence(w, &w.Links[i]))
 	}
@@ -57,6 +62,47 @@ func triedSentence(w *witness) string {
 		}
 	}
 	return b.String()
+}
+
+// stamped says in which order trusted commit timestamps put those who changed a register, or an
+// element of a set.
+func (w *witness) stamped() (all []string) {
+	if !w.ByCommit || w.Numeric {
+		return nil
+	}
+	by := map[string][]int{} // writers, by what they wrote
+	var cells []string
+	for i := range w.Txns {
+		t := &w.Txns[i]
+		for j := range t.Ops {
+			o := &t.Ops[j]
+			if !o.Writes() || o.Kind == event.Append || o.Kind == event.Inc || t.Flags&event.HasCommitTS == 0 {
+				continue
+			}
+			c := keyName(o.Key)
+			if o.Kind == event.Add || o.Kind == event.Remove {
+				c = fmt.Sprintf("%s of %s", clip(o.Value), c)
+			}
+			if by[c] == nil {
+				cells = append(cells, c)
+			}
+			if !slices.Contains(by[c], i) {
+				by[c] = append(by[c], i)
+			}
+		}
+	}
+	for _, c := range cells {
+		if len(by[c]) < 2 {
+			continue
+		}
+		slices.SortStableFunc(by[c], func(a, b int) int { return cmp.Compare(w.Txns[a].CommitTS, w.Txns[b].CommitTS) })
+		var names []string
+		for _, i := range by[c] {
+			names = append(names, w.short(i))
+		}
+		all = append(all, fmt.Sprintf("%s changed %s in this order, by their commit timestamps", strings.Join(names, ", "), c))
+	}
+	return all
 }
 
 // leavesOpen says what a read that found nothing, or a sum, may be of, "" for others.

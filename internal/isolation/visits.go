@@ -10,7 +10,8 @@ import (
 
 // shownByVisits says whether the step of e.Past orders the versions that the two wrote or read.
 // The version that from left or read must be the one that the first transaction of the step
-// had. The version that to left must be the one that the second transaction found.
+// had. The version that to left must be the one that the second transaction found. A delete leaves a
+// version of its own.
 func shownByVisits(w *witness, from, to *event.Record, e *finding.Dependency) bool {
 	write, ok := external.FinalWrite(to, e.Key)
 	a, b := &w.Txns[e.Past[0].From], &w.Txns[e.Past[0].To]
@@ -20,8 +21,15 @@ func shownByVisits(w *witness, from, to *event.Record, e *finding.Dependency) bo
 	if e.Label&finding.RW == 0 {
 		first = last
 	}
-	return ok && okA && okB && okFrom && write.Value == e.Value && found == e.Value && had != found && first == had &&
+	same := had == found && !(had == "" && a == from && b == to)
+	return ok && okA && okB && okFrom && write.Value == e.Value && found == e.Value && !same && first == had &&
 		a.Status != event.Aborted && b.Status != event.Aborted && later(a, b, e.Past[0].Label, w.Drift)
+}
+
+// leavesNothing says whether t left nothing at the key.
+func leavesNothing(t *event.Record, key string) bool {
+	o, ok := external.FinalWrite(t, key)
+	return ok && o.Flags&event.NotFound != 0
 }
 
 // later says whether b came after a, in its session or in real time.
@@ -61,6 +69,9 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 		order := fmt.Sprintf("%s began after %s had ended", b, a)
 		if e.Label&finding.Process != 0 {
 			order = fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, a, b)
+		}
+		if leavesNothing(&p.Txns[e.From], e.Key) && leavesNothing(&p.Txns[e.To], e.Key) {
+			return fmt.Sprintf("%s, and both deleted %s", order, keyName(e.Key))
 		}
 		return fmt.Sprintf("%s, and %s had %s = %s where %s had %s", order, a, keyName(e.Key), version(had), b, version(found))
 	}

@@ -196,7 +196,7 @@ func ascending(order []*workload.Txn) bool {
 	for _, t := range order {
 		left := map[string]int64{}
 		for i := range t.Ops {
-			if o := &t.Ops[i]; changes(o) && o.Kind != event.Inc {
+			if o := &t.Ops[i]; changes(o) && o.Kind != event.Inc && o.Kind != event.Append { // lists have an order of their own
 				left[cellOf(o)] = o.Version
 			}
 		}

@@ -19,6 +19,7 @@ type Kinds struct {
 	Untold                                        float64 // an operation on such a counter tells less
 	Versions                                      bool    // registers have versions, numbered as they are installed
 	Timestamps                                    bool    // as Versions, and all that a transaction wrote has one number, which reads do not show
+	Repeated                                      bool    // registers hold few values, and sets few elements: many writes leave one
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
@@ -63,7 +64,44 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 	if rng.Float64() < k.Corrupt {
 		s.spoil(h)
 	}
+	if k.Repeated {
+		repeat(h, int64(2+rng.IntN(2)))
+	}
 	return h
+}
+
+// repeat leaves so many values of registers, and elements of sets.
+func repeat(h History, values int64) {
+	few := func(v *int64) {
+		if *v != garbage {
+			*v = 1 + *v%values
+		}
+	}
+	for i := range h {
+		for j := range h[i].Ops {
+			o := &h[i].Ops[j]
+			for r := range o.Rows {
+				few(&o.Rows[r].Value)
+			}
+			for _, m := range []*workload.Maybe{&o.Expected, &o.Seen} {
+				if m.Known && !m.Nothing {
+					few(&m.Value)
+				}
+			}
+			switch {
+			case o.Data == event.Set:
+				o.List = slices.Clone(o.List)
+				for e := range o.List {
+					few(&o.List[e])
+				}
+				slices.Sort(o.List)
+				o.List = slices.Compact(o.List)
+			case o.Kind == event.Write, o.Kind == event.Insert, o.Kind == event.CAS, o.Kind == event.Add, o.Kind == event.Remove,
+				o.Kind == event.Read && o.Data == event.AnyKind && !o.IsList && !o.Absent:
+				few(&o.Value)
+			}
+		}
+	}
 }
 
 type kindSimulation struct {

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/workload"
 )
@@ -20,6 +22,7 @@ func (v Visits) fit(txns []*workload.Txn, place []int) bool {
 		return true
 	}
 	rank := map[version]int{}
+	emptied := map[string]int{} // by key, the place of the last who left nothing there, from 1
 	for i, t := range txns {
 		for _, o := range t.Ops {
 			if o.Kind != event.Read {
@@ -27,11 +30,13 @@ func (v Visits) fit(txns []*workload.Txn, place []int) bool {
 			}
 		}
 		for key, value := range leftBy(t) {
-			rank[version{key, value}] = place[i] + 1
+			if rank[version{key, value}] = place[i] + 1; value == 0 {
+				emptied[key] = max(emptied[key], place[i]+1)
+			}
 		}
 	}
-	for _, a := range txns {
-		for _, b := range txns {
+	for i, a := range txns {
+		for j, b := range txns {
 			before := v.Sequential && a.Session != "" && a.Session == b.Session && a.Seq < b.Seq || v.Linearizable && a.End != 0 && b.End != 0 && b.Start-a.End > v.Drift
 			if a == b || !before || a.Status != event.Committed {
 				continue
@@ -41,13 +46,31 @@ func (v Visits) fit(txns []*workload.Txn, place []int) bool {
 				y, ok := first[key]
 				p, known := rank[version{key, x}]
 				q, too := rank[version{key, y}]
-				if ok && (known || x == 0) && (too || y == 0) && p > q {
+				if x == 0 { // a read of nothing is of the beginning, or of any delete
+					p, known = 0, true
+					if _, wrote := leftBy(a)[key]; wrote {
+						p = place[i] + 1
+					}
+				}
+				if y == 0 {
+					q, too = emptied[key], true
+					if !readsFirst(b, key) {
+						q = place[j] + 1
+					}
+				}
+				if ok && known && too && p > q {
 					return false
 				}
 			}
 		}
 	}
 	return true
+}
+
+// readsFirst says whether t met the key in a read.
+func readsFirst(t *workload.Txn, key string) bool {
+	i := slices.IndexFunc(t.Ops, func(o workload.Op) bool { return o.Key == key })
+	return i >= 0 && t.Ops[i].Kind == event.Read
 }
 
 // leftBy are the values that t leaves in registers.

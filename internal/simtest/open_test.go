@@ -39,6 +39,13 @@ func openKinds() map[string]oracle.Kinds {
 	told = kinds["timestamps"]
 	told.Deletes, told.Lists, told.Sets, told.Removes = true, true, true, true
 	kinds["timestamps, deletes, lists and sets"] = told
+	told = kinds["timestamps"]
+	told.Repeated = true
+	kinds["timestamps, repeated values"] = told
+	told.Blind, told.CAS, told.Deletes = 0.2, true, true
+	kinds["timestamps, repeated values and deletes"] = told
+	told.Sets, told.Removes, told.CAS, told.Deletes = true, true, false, false
+	kinds["timestamps, repeated values and elements"] = told
 	every := kinds["all"]
 	every.Lists = true
 	kinds["all and lists"] = every

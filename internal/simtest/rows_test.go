@@ -17,11 +17,12 @@ import (
 // orders of a store that tells rows, and what is said to hold is possible.
 func TestRows(t *testing.T) {
 	kinds := map[string]oracle.Kinds{
-		"deletes":            {Deletes: true, Aborted: 0.08, Unknown: 0.08, Corrupt: 0.2},
-		"and blind writes":   {CAS: true, Deletes: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08, Corrupt: 0.2},
-		"and commit numbers": {Deletes: true, Timestamps: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
-		"and versions":       {Deletes: true, Versions: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
-		"and old rows":       {Deletes: true, Aborted: 0.08, Unknown: 0.08},
+		"deletes":          {Deletes: true, Aborted: 0.08, Unknown: 0.08, Corrupt: 0.2},
+		"and blind writes": {CAS: true, Deletes: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08, Corrupt: 0.2},
+		"and commit numbers of values that repeat": {Deletes: true, Timestamps: true, Repeated: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
+		"and commit numbers":                       {Deletes: true, Timestamps: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
+		"and versions":                             {Deletes: true, Versions: true, Blind: 0.2, Aborted: 0.08, Unknown: 0.08},
+		"and old rows":                             {Deletes: true, Aborted: 0.08, Unknown: 0.08},
 	}
 	for name, k := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestVisits(t *testing.T) {
 	said := map[string]int{}
 	for i := range seeds(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(i), 51))
-		h := oracle.RandomKinds(rng, oracle.Kinds{Blind: []float64{0.1, 0.5, 0.9}[i%3], Aborted: 0.08, Unknown: 0.1, Corrupt: 0.3})
+		h := oracle.RandomKinds(rng, oracle.Kinds{Blind: []float64{0.1, 0.5, 0.9}[i%3], Deletes: i/6%2 == 0, Aborted: 0.08, Unknown: 0.1, Corrupt: 0.3})
 		visits := oracle.Visits{Sequential: i%3 != 0, Linearizable: i%3 != 1}
 		if i%2 == 0 {
 			visits.Drift = rng.Int64N(8)

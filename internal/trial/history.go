@@ -324,7 +324,7 @@ func (r *reading) op(at int32, o *event.RecordOp) bool {
 		return r.tell(&w, o) && r.write(w)
 	case event.Add, event.Remove:
 		c := h.cellOf(o.Key, o.Value, element)
-		w := write{cell: c}
+		w := write{cell: c, told: r.stamped(told{})}
 		if o.Kind == event.Add {
 			w.value = 1
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // Operations may tell the version of what they read or wrote, and of what they replaced. In the
-// whole history a version is known by that. It is left out of the parts: there a read counts
-// where its value names the same transaction.
+// whole history a version is known by that. It is left out of the parts, except commit timestamps: there a
+// read counts where its value names the same transaction.
 
 // Numbers says which numbers order the versions of a key.
 type Numbers uint8
@@ -67,9 +67,19 @@ func (r *reading) tell(w *write, o *event.RecordOp) bool {
 		w.number = n
 		return err == nil
 	case ByCommitTS:
-		w.number, w.numbered = r.record.CommitTS, r.record.Flags&event.HasCommitTS != 0
+		if o.Kind != event.Inc { // the order of counters is their own
+			w.told = r.stamped(w.told)
+		}
 	}
 	return true
+}
+
+// stamped is w with the number that a trusted commit timestamp gives it.
+func (r *reading) stamped(w told) told {
+	if r.number == ByCommitTS {
+		w.number, w.numbered = r.record.CommitTS, r.record.Flags&event.HasCommitTS != 0
+	}
+	return w
 }
 
 // unnamed is a value that was read with a version that no write tells.
@@ -109,14 +119,14 @@ func (h *History) settleVersions() bool {
 // fitsTold says whether the transaction, as the next of the order, replaces what it says, and
 // its versions follow by their numbers.
 func (s *search) fitsTold(at int) bool {
-	if !s.p.told {
+	if !s.p.told && s.p.h.numbers != ByCommitTS {
 		return true
 	}
 	t := s.txn(at)
 	for i := range t.writes {
 		w := &t.writes[i]
 		c := &s.cells[w.cell]
-		if w.prev != 0 && c.last().told != w.prev || w.numbered && !c.below(w.number) {
+		if s.p.told && w.prev != 0 && c.last().told != w.prev || w.numbered && !c.below(w.number) {
 			return false
 		}
 	}

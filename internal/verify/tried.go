@@ -413,7 +413,7 @@ next:
 		if x.steps--; x.steps <= 0 {
 			return true
 		}
-		if x.used[i] || x.wrong[i] && x.base != "read-uncommitted" && x.base != "read-committed" {
+		if x.used[i] || x.stampedBefore(i) || x.wrong[i] && x.base != "read-uncommitted" && x.base != "read-committed" {
 			continue
 		}
 		for j := range x.used {

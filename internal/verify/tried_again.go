@@ -91,6 +91,26 @@ func times(list []string, e string) (n int) {
 	return n
 }
 
+// stampedBefore says whether the i-th one changes a register, or an element of a set, as one does that has
+// taken effect. By trusted commit timestamps the i-th one does not come behind it.
+func (x *tried) stampedBefore(i int) bool {
+	if !x.w.ByCommit || x.w.Numeric {
+		return false
+	}
+	t := &x.w.Txns[i]
+	for j := range x.used {
+		if u := &x.w.Txns[j]; !x.used[j] || t.Flags&u.Flags&event.HasCommitTS == 0 || u.CommitTS < t.CommitTS {
+			continue
+		}
+		for cell, e := range x.effects[i] {
+			if _, too := x.effects[j][cell]; too && !e.counts && len(e.appends) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // toldOtherwise says whether somebody here wrote the value that the view shows as another version.
 func (x *tried) toldOtherwise(v view) bool {
 	return slices.ContainsFunc(x.w.Txns, func(t event.Record) bool {

@@ -10,7 +10,7 @@ import (
 
 // checkVisits: the version of the key that from left or read is the one that the first
 // transaction of e.Past had. The version that to left is the one that the second transaction
-// found. The second came later in its session or in time.
+// found. The second came later in its session or in time. A delete has a version of its own.
 func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
@@ -23,15 +23,22 @@ func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 	if !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted {
 		return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, e.Key)
 	}
-	if found != e.Value || had == found {
+	switch { // each delete leaves a nothing of its own, which its transaction tells
+	case had == "" && a.ID != from.ID:
+		return fmt.Errorf("%s had nothing in %s, perhaps not what %s had", a.ID, e.Key, from.ID)
+	case found == "" && b.ID != to.ID:
+		return fmt.Errorf("%s found nothing in %s, perhaps not what %s left", b.ID, e.Key, to.ID)
+	case found != e.Value || had == found && had != "":
 		return fmt.Errorf("%s found %s = %s, after %s", b.ID, e.Key, found, had)
 	}
-	first, last, ok := visited(from, e.Key)
+	same, last, _ := visited(from, e.Key)
+	_, ok = externalRead(from, e.Key)
 	if e.Label&finding.RW == 0 {
-		first = last
+		same = last
+		_, ok = finalWrite(from, e.Key)
 	}
-	if !ok || first != had {
-		return fmt.Errorf("%s had %s = %s and %s had %s", a.ID, e.Key, had, from.ID, first)
+	if !ok || same != had {
+		return fmt.Errorf("%s had %s = %s and %s had %s", a.ID, e.Key, had, from.ID, same)
 	}
 	return checkLater(w, p)
 }

@@ -223,6 +223,9 @@ func (s *Orders) SupersedeInOrder(v uint32) {
 // pred may be of a version that was never installed, until a record tells who wrote it and took effect. A write that
 // names pred as what it replaced is enough.
 func (s *Orders) CheckStep(n, pred, v uint32) {
+	if !s.Numeric(s.Versions[v].Key) && s.Versions[v].Writer != n {
+		return // several wrote the value: its number is not n's commit timestamp
+	}
 	if s.IsOrdered(pred) && s.IsOrdered(v) && s.Versions[pred].Prefix >= s.Versions[v].Prefix && (s.Versions[pred].Writer != 0 || s.NamedOnly(pred, n)) {
 		s.contradictOrder(s.Versions[v].Key, n, v, pred)
 	}

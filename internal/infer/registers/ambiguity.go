@@ -126,6 +126,9 @@ func (s *Registers) MakeAmbiguous(v uint32) {
 			s.BridgeOrdered(v, w)
 		}
 		s.ForgetPlaceOfReaders(v)
+		if !s.Numeric(x.Key) {
+			s.losePlace(v)
+		}
 	}
 	if s.Opt.Ordered && s.Opt.Partly() {
 		defer s.OrderAgain(x.Key)
@@ -138,6 +141,13 @@ func (s *Registers) MakeAmbiguous(v uint32) {
 		s.KillOrder(s.Writes[id].Version, s.Writes[id].Txn)
 	}
 	s.uproot(v)
+}
+
+// losePlace takes v, which several may have written, out of the order of commit timestamps. It stood
+// where one of its writers did. The places of the others are not kept, and only a trial of orders finds them.
+func (s *Registers) losePlace(v uint32) {
+	s.UnlinkOrdered(v)
+	s.Uncheckable(s.Versions[v].Key)
 }
 
 // LoseWriter takes v from its writer n; a list's element stays where reads showed

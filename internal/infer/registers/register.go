@@ -277,6 +277,9 @@ func (s *Registers) Install(c *causes.Touch, n uint32) {
 			}
 			s.settleRegister(v, n)
 		} else {
+			if s.Opt.TrustCommitTS && s.CommitTS != math.MinInt64 && id == c.LastWrite && !s.Numeric(c.Key) {
+				s.Uncheckable(c.Key) // n's version has no place of its own: see losePlace
+			}
 			s.WrittenLate(v, n)
 		}
 	}

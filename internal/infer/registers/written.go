@@ -173,7 +173,7 @@ func (s *Registers) WriteVersion(b *event.Batch, n, i, k uint32, o *event.Op, h 
 			c.Flags |= causes.Nameless
 		}
 	}
-	if c.Flags&causes.Wrote != 0 && s.IsOrdered(s.Writes[c.LastWrite].Version) {
+	if c.Flags&causes.Wrote != 0 && s.IsOrdered(s.Writes[c.LastWrite].Version) && s.Numeric(k) {
 		s.UnlinkOrdered(s.Writes[c.LastWrite].Version) // it was intermediate
 	}
 	s.Write(c, n, i, h)
