@@ -111,6 +111,7 @@ func (s *Causes) ReadBeforeAll(v, writer uint32) bool {
 		x := &s.Readers[r]
 		replaced := s.Opt.BlindIsAmbiguous() && (x.Overwrote || s.LastOf(x.Txn, s.Versions[v].Key) != 0)
 		before = s.ReadBefore(v, writer, x.Txn) || replaced && s.Signs.Stood.Before(s, v, writer, x.Txn, true) || before
+		before = s.tookBack(v, writer) && s.CameBack(v, writer, x.Txn, false) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
@@ -226,5 +227,15 @@ func (s *Causes) NotThat(v, n uint32, replaced bool) bool {
 			return true
 		}
 	}
-	return false
+	return s.tookBack(v, x.Writer) && s.CameBack(v, x.Writer, n, false)
+}
+
+// tookBack says whether writer wrote v and replaced it itself, in one transaction. So it knew v, as one does
+// who read and replaced it. A reader of v that began later gives no sign.
+func (s *Causes) tookBack(v, writer uint32) bool {
+	if writer == 0 || s.Versions[v].Flags&ledger.OverwrittenByWriter == 0 {
+		return false
+	}
+	id := s.WriteOf(writer, v)
+	return id != 0 && s.Writes[id].Intermediate
 }

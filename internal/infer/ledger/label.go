@@ -33,6 +33,7 @@ const (
 	DirtyUpdate       = finding.DirtyUpdate
 	IncompatibleOrder = finding.IncompatibleOrder
 	DuplicateElements = finding.DuplicateElements
+	DuplicateAborted  = finding.DuplicateAborted
 	FutureRead        = finding.FutureRead
 	GarbageRead       = finding.GarbageRead
 	UnattributedRead  = finding.UnattributedRead
