@@ -37,6 +37,7 @@ func (o *core) handOver(eff *Effects) {
 	move(&eff.Repeats, &o.results.Repeats)
 	move(&eff.Fallen, &o.results.Fallen)
 	clear(o.fallen)
+	clear(o.gone)
 	move(&eff.Panes, &o.results.Panes)
 	move(&eff.Puts, &o.results.Puts)
 	if o.results.Stranger != nil {

@@ -83,7 +83,29 @@ func (o *core) hand(f finding.Finding) {
 		delete(o.fallen, f.ID)
 		o.results.Fallen = slices.DeleteFunc(o.results.Fallen, func(id string) bool { return id == f.ID })
 	}
+	o.handAgain(&f)
 	o.results.Findings = append(o.results.Findings, f)
+}
+
+// handAgain drops the withdrawal of f if the same call has handed it out. f holds by other evidence, so nobody is
+// told that it fell.
+func (o *core) handAgain(f *finding.Finding) {
+	if f.State == finding.Withdrawn {
+		if o.gone == nil {
+			o.gone = map[string]struct{}{}
+		}
+		o.gone[f.ID] = struct{}{}
+		return
+	}
+	if _, gone := o.gone[f.ID]; !gone || f.State == finding.Waiting || uncertain(f) {
+		return
+	}
+	delete(o.gone, f.ID)
+	at := slices.IndexFunc(o.results.Findings, func(x finding.Finding) bool { return x.ID == f.ID && x.State == finding.Withdrawn })
+	if was := &o.results.Findings[at]; was.Certain {
+		*o.Counters.withdrawn(was.WithdrawnBy)--
+	}
+	o.results.Findings = slices.Delete(o.results.Findings, at, at+1)
 }
 
 // advised are the facts that the advice on a finding depends on.

@@ -35,6 +35,7 @@ type core struct {
 
 	results Effects             // of the call in work: handOver gives it to the caller
 	fallen  map[string]struct{} // what results.Fallen holds
+	gone    map[string]struct{} // ids of the withdrawn ones of results.Findings
 	// Scratch.
 	out     infer.Out
 	scratch event.Batch

@@ -206,7 +206,7 @@ func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
 		return
 	}
 	if f.State == finding.Withdrawn && f.Certain { // uncertain findings are not told by default
-		s.countWithdrawn()
+		*s.Counters.withdrawn(f.WithdrawnBy)++
 	}
 }
 
@@ -277,18 +277,17 @@ func (s *reports) refutedSurely(l isolation.Level) bool {
 	return refuted(left, l)
 }
 
-// countWithdrawn counts a finding that had left and is taken back.
-func (s *reports) countWithdrawn() {
-	switch s.work.cause {
+// withdrawn counts the findings that had left and were taken back for this cause.
+func (c *Counters) withdrawn(cause string) *int64 {
+	switch cause {
 	case finding.LateOutcome:
-		s.Counters.WithdrawnOutcome++
+		return &c.WithdrawnOutcome
 	case finding.Repetition:
-		s.Counters.WithdrawnRepetition++
+		return &c.WithdrawnRepetition
 	case finding.LateRecord:
-		s.Counters.WithdrawnRecord++
-	default:
-		s.Counters.WithdrawnOther++
+		return &c.WithdrawnRecord
 	}
+	return &c.WithdrawnOther
 }
 
 // Waiting is how many findings are not due.

@@ -80,7 +80,7 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 			return fmt.Sprintf("%s saw %s in %s, which %s added, and removed it", b, value, keyName(e.Key), a)
 		case e.Label&finding.WR != 0:
 			return fmt.Sprintf("%s saw %s in %s, which %s added", b, value, keyName(e.Key), a)
-		case e.Label&finding.RW != 0 && saw(from, e.Key, e.Value):
+		case e.Label&finding.RW != 0 && saw(from, e.Key, e.Value) && removed(to, e.Key, e.Value):
 			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, keyName(e.Key), b)
 		case e.Label&finding.RW != 0:
 			return fmt.Sprintf("%s read %s without %s, which %s added", a, keyName(e.Key), value, b)
@@ -102,6 +102,13 @@ func isSet(t *event.Record, key string) bool {
 		}
 	}
 	return false
+}
+
+// removed says whether t removed the element, whatever else it did to it.
+func removed(t *event.Record, set, elem string) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == set && o.Kind == event.Remove && o.Value == elem
+	})
 }
 
 // saw says whether a read of the set shows the element.
