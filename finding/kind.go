@@ -29,7 +29,6 @@ const (
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
 	NoOrder                                  // no order of the transactions explains what they read
 	RetiredConflict                          // A, retired too, wrote what a retired transaction had read
-	DuplicateAborted                         // as DuplicateElements, and a transaction that aborted appended the element too
 
 	afterLast // no kind: a new one comes before it
 )
@@ -43,7 +42,7 @@ var kindWords = [afterLast]string{
 	RetiredRead: "retired-read", RetiredReader: "retired-reader", SessionOverlap: "session-overlap",
 	SequenceGap: "sequence-gap", Contradictory: "contradictory", OutOfBounds: "out-of-bounds",
 	WrongTotal: "wrong-total", CyclicVersions: "cyclic-versions", Nonlinearizable: "nonlinearizable",
-	NoOrder: "no-order", RetiredConflict: "retired-conflict", DuplicateAborted: "duplicate-aborted",
+	NoOrder: "no-order", RetiredConflict: "retired-conflict",
 }
 
 // AnomalyKinds are all kinds.

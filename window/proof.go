@@ -115,7 +115,7 @@ func (o *core) setHistory(f *openFinding, w *finding.Witness) {
 	for _, n := range known {
 		observers = o.infer.Observers(observers, n)
 	}
-	if w.Anomaly == infer.DuplicateElements || w.Anomaly == infer.DuplicateAborted || w.Anomaly == infer.FutureRead {
+	if w.Anomaly == infer.DuplicateElements || w.Anomaly == infer.FutureRead {
 		observers = o.infer.Writers(observers, f.about) // they rest on it being the only writer
 	}
 	records := slices.Clone(w.Txns)

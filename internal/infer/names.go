@@ -50,7 +50,6 @@ const (
 	CyclicVersions    = ledger.CyclicVersions
 	DirtyUpdate       = ledger.DirtyUpdate
 	Divergence        = ledger.Divergence
-	DuplicateAborted  = ledger.DuplicateAborted
 	DuplicateElements = ledger.DuplicateElements
 	FutureRead        = ledger.FutureRead
 	G1a               = ledger.G1a

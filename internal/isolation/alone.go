@@ -77,11 +77,6 @@ var withoutCycle = map[finding.AnomalyKind]*alone{
 		rests: onAbsence,
 		text:  "$a read $value twice in $key, and it was appended once",
 	},
-	finding.DuplicateAborted: { // by a read of uncommitted data, a second append may show that is rolled back later
-		anomaly: "duplicate-elements", weakest: each(ReadCommitted), class: classG0, oneKey: true, value: true,
-		rests: onAbsence,
-		text:  "$a read $value twice in $key, and all who appended it aborted, except for one",
-	},
 	finding.FutureRead: {
 		anomaly: "future-read", weakest: each(ReadCommitted), class: classG0, oneKey: true, value: true,
 		rests: onOneWriter,

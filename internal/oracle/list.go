@@ -88,15 +88,6 @@ func (g *Graph) unread(key string, spine []int64) []int {
 	return txns
 }
 
-// shownTwice reports that reader i saw v twice, which one transaction appended that did not abort. If others
-// aborted, a read of uncommitted data may show it.
-func (g *Graph) shownTwice(v version, i int) {
-	g.report("duplicate-elements", v.key, i)
-	if len(g.writers[v]) > 1 {
-		g.Anomalies[len(g.Anomalies)-1].Refutes = "read-committed"
-	}
-}
-
 // listRead adds reader i's dependency on the last identified element that it
 // saw, and reports elements that it should not have seen.
 func (g *Graph) listRead(i int, key string, list []int64) {
@@ -105,12 +96,12 @@ func (g *Graph) listRead(i int, key string, list []int64) {
 		v := version{key, e}
 		if slices.Contains(list[:n], e) {
 			if _, ok := g.sole(v); ok {
-				g.shownTwice(v, i)
+				g.report("duplicate-elements", key, i)
 			}
 			continue
 		}
 		if w, ok := g.sole(v); ok && w.txn == i && g.appendedBefore(i, key, e) {
-			g.shownTwice(v, i) // once before the own end, and there
+			g.report("duplicate-elements", key, i) // once before the own end, and there
 			continue
 		}
 		if g.reportSource(i, v) {

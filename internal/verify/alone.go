@@ -19,7 +19,6 @@ var rules = map[finding.AnomalyKind]func(w *finding.Witness, a, b *event.Record)
 	finding.DirtyUpdate:       checkAborted,
 	finding.G1b:               checkIntermediate,
 	finding.DuplicateElements: checkDuplicate,
-	finding.DuplicateAborted:  checkDuplicate,
 	finding.IncompatibleOrder: checkIncompatible,
 	finding.FutureRead:        checkFuture,
 	finding.CyclicVersions:    checkStep,

@@ -33,7 +33,6 @@ const (
 	DirtyUpdate       = finding.DirtyUpdate
 	IncompatibleOrder = finding.IncompatibleOrder
 	DuplicateElements = finding.DuplicateElements
-	DuplicateAborted  = finding.DuplicateAborted
 	FutureRead        = finding.FutureRead
 	GarbageRead       = finding.GarbageRead
 	UnattributedRead  = finding.UnattributedRead

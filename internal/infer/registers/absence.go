@@ -46,11 +46,7 @@ func (s *Registers) decide(d ledger.Due) {
 		s.DecideSeq(d.Txn)
 	case ledger.ShownTwice, ledger.StillShownTwice:
 		if x.Possible == 1 {
-			kind := ledger.DuplicateElements
-			if s.abortedSome(d.Version) {
-				kind = ledger.DuplicateAborted
-			}
-			s.Accuse(d, kind, s.Certain() && !s.AttemptBefore(d))
+			s.Accuse(d, ledger.DuplicateElements, s.Certain() && !s.AttemptBefore(d))
 		} else if x.Possible == 0 && d.Kind == ledger.ShownTwice && s.Patience() > 0 {
 			s.AskPatiently(d, ledger.StillShownTwice) // for the append's record to come at all
 		} else if x.Possible == 0 {
@@ -72,16 +68,6 @@ func (s *Registers) decide(d ledger.Due) {
 		}
 		s.DecideWriter(d)
 	}
-}
-
-// abortedSome says whether a transaction that aborted wrote v.
-func (s *Registers) abortedSome(v uint32) bool {
-	for id := s.Versions[v].Writes; id != 0; id = s.Writes[id].NextOfVer {
-		if s.Txns[s.Writes[id].Txn].State == ledger.Aborted {
-			return true
-		}
-	}
-	return false
 }
 
 // emptyArray is the value of a register that an empty list looks like.
