@@ -48,6 +48,9 @@ func TestSelectingLevels(t *testing.T) {
 	t.Parallel()
 	said := map[string]int{}
 	for name, k := range openKinds() {
+		if k.Timestamps && k.Repeated { // their versions tell apart what is one value to the oracle, which is asked without them
+			continue
+		}
 		for i := range seeds(t, 60) {
 			rng := rand.New(rand.NewPCG(uint64(i), 613))
 			h := oracle.RandomKinds(rng, k)
