@@ -231,7 +231,7 @@ func (s *Causes) NotThat(v, n uint32, replaced bool) bool {
 }
 
 // tookBack says whether writer wrote v and replaced it itself, in one transaction. So it knew v, as one does
-// who read and replaced it. Who reads v later gives no sign: it may be an intermediate read.
+// who read and replaced it. A reader of v that began later gives no sign.
 func (s *Causes) tookBack(v, writer uint32) bool {
 	if writer == 0 || s.Versions[v].Flags&ledger.OverwrittenByWriter == 0 {
 		return false
