@@ -1,6 +1,7 @@
 package testkafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -137,12 +138,19 @@ func (b *Broker) Start(ctx context.Context) error {
 	}
 }
 
+// logTail is the end of the log, behind its first errors: a broker that gives up logs much about its end.
 func (b *Broker) logTail() []byte {
 	out, err := os.ReadFile(b.file("broker.log"))
 	if err != nil {
 		return []byte(err.Error())
 	}
-	return tail(out)
+	var errs []byte
+	for line := range bytes.Lines(out) {
+		if (bytes.Contains(line, []byte(" ERROR ")) || bytes.Contains(line, []byte("Exception"))) && len(errs) < 1<<10 {
+			errs = append(errs, line...)
+		}
+	}
+	return append(errs, tail(out)...)
 }
 
 // Kill ends the broker as kill -9 does, and waits until it is gone.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"text/template"
@@ -22,17 +23,27 @@ var propertiesText string
 // ports are fixed for the life of a broker, so that it restarts in its place.
 type ports struct{ Port, SecurePort, ControllerPort int }
 
-// freePorts asks the system for three. Another process may take one before the
-// broker does; then the broker does not start, and its log says why.
+// The ports are drawn from these. The system gives connections ports from 32768 on, and a broker needs seconds until it
+// listens: a connection took its port meanwhile.
+const leastPort, portBehind = 20_000, 32_000
+
+// freePorts draws three that nobody listens to. Another broker may draw one before this one listens; then this one does
+// not start, and its log says why.
 func freePorts() (ports, error) {
 	var got [3]int
+	var err error
 	for i := range got {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		for range 100 {
+			var l net.Listener
+			if l, err = net.Listen("tcp", local(leastPort+rand.IntN(portBehind-leastPort))); err == nil {
+				defer l.Close() // after the loop: all three at once, hence different
+				got[i] = l.Addr().(*net.TCPAddr).Port
+				break
+			}
+		}
 		if err != nil {
 			return ports{}, err
 		}
-		defer l.Close() // after the loop: all three at once, hence different
-		got[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports{got[0], got[1], got[2]}, nil
 }

@@ -63,7 +63,7 @@ func TestSessionIndex(t *testing.T) {
 			live = append(live, n)
 		}
 		if asked == 0 {
-			t.Fatalf("seed %d: no seats", seed)
+			t.Fatalf("seed %d: no index", seed)
 		}
 		if len(s.SessionIndexes) > 1 {
 			rows = max(rows, len(s.SessionIndexes[1].rows))

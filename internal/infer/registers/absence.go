@@ -41,6 +41,10 @@ func (s *Registers) decide(d ledger.Due) {
 	if d.Version != 0 && s.Keys[x.Key].Flags&(ledger.Unsupported|ledger.Repeats) != 0 {
 		return // nothing is concluded about the key any more, and it is counted
 	}
+	if x.Writes != 0 && x.Flags&ledger.Ambiguous != 0 && s.Keys[x.Key].Flags&(ledger.Versioned|ledger.PlainBefore) == ledger.Versioned|ledger.PlainBefore {
+		s.Counters.Ambiguous++ // who told the version of the same value may have left it: see ToldLater
+		return
+	}
 	switch d.Kind {
 	case ledger.MissingSeq:
 		s.DecideSeq(d.Txn)

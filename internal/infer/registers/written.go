@@ -182,13 +182,13 @@ func (s *Registers) WriteVersion(b *event.Batch, n, i, k uint32, o *event.Op, h 
 	}
 }
 
-// ToldLater takes back what rests on nobody having written the value. It was read when no operation
+// ToldLater takes back what rests on the known writers of the value, and on nobody having written it. It was written or read when no operation
 // of k had told a version, and now one writes it and tells its own.
 func (s *Registers) ToldLater(k uint32, h event.Hash) {
 	if s.Keys[k].Flags&ledger.PlainBefore == 0 {
 		return
 	}
-	if v := s.LookupVersion(k, h); v != 0 && s.Versions[v].Writes == 0 && s.Versions[v].Flags&ledger.Ambiguous == 0 {
+	if v := s.LookupVersion(k, h); v != 0 && s.Versions[v].Flags&ledger.Ambiguous == 0 {
 		s.WroteAgain(k, h)
 	}
 }
